@@ -1,15 +1,14 @@
-"""Extends fixtures of pytest-playwright. Import it in the top-most conftest.py:
+"""Extends fixtures of pytest-playwright. Import it in a conftest.py:
 
     from chatkey_e2e.overrides import *
 
-This import also loads the plugin, unless `-p chatkey_e2e.plugin` has loaded it. The overrides are not in the plugin,
-because only a `conftest.py` reliably overrides the fixtures of another plugin. Each fixture here calls the fixture of
+This import also makes `chatkey.pytest_plugin` load the plugin. The overrides are not in the plugin, because only a
+`conftest.py` reliably overrides the fixtures of another plugin. Each fixture here calls the fixture of
 pytest-playwright and extends the result. Your settings take precedence: options, your own overrides,
 `@pytest.mark.browser_context_args(…)`, or arguments. Tests that use no fixture of the harness get only the path of the
 browser.
 """
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,14 +20,11 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(f"{error}. Browser tests need the extra: pip install 'chatkey[e2e]'") from error
 
+from chatkey_e2e import plugin as chatkey_harness  # chatkey.pytest_plugin registers it
 from chatkey_e2e.annotations import Members, Watch
 from chatkey_e2e.people import trusting
 
-__all__ = ["browser_context_args", "browser_type_launch_args", "launch_browser", "new_context"]
-
-if "chatkey_e2e.plugin" not in sys.modules:  # with `-p chatkey_e2e.plugin`, a conftest.py in any folder may import this
-    pytest_plugins = ["chatkey_e2e.plugin"]
-    __all__ += ["pytest_plugins"]
+__all__ = ["browser_context_args", "browser_type_launch_args", "chatkey_harness", "launch_browser", "new_context"]
 
 TWICE = (
     "new_context({name}={value!r}): the fixture browser_context_args of your project sets {name!r}, too, and "

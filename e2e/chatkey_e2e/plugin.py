@@ -46,6 +46,9 @@ pytest_plugins = ["chatkey_e2e.fixtures"]
 ALLOWED = 2
 """Smoke scenarios of a widget that may fail. A widget without one of the modes is still judged."""
 
+PLAYWRIGHTS_OWN = "ignore:Session-scoped fixtures defined as instance methods:pytest.PytestRemovedIn10Warning"
+"""The fixture `base_url` of pytest-playwright 0.10 is one, for which pytest 9.2 warns."""
+
 SYNCHRONOUS = ("playwright", "pytest_playwright.pytest_playwright")
 """The names under which pytest-playwright may be loaded."""
 
@@ -64,6 +67,7 @@ def pytest_configure(config: pytest.Config) -> None:
             "chatkey_e2e needs pytest-playwright, which is disabled. If pytest-playwright-asyncio is installed too, "
             "disable that plugin with `-p no:playwright-asyncio`: the harness uses Playwright's synchronous API."
         )
+    config.addinivalue_line("filterwarnings", PLAYWRIGHTS_OWN)
     config.addinivalue_line("markers", "contract(*ids): the entries of docs/contract.toml that this test verifies")
     config.addinivalue_line(
         "markers", "needs(*capabilities): the capabilities that the tested service must have for this test"

@@ -25,7 +25,7 @@ from chatkey_check.cli import check
 pytest_plugins = ["pytester"]
 
 Start = Callable[..., pytest.RunResult]
-PLUGIN = "chatkey_check.pytest_plugin"
+HARNESS, PLUGIN = "chatkey.pytest_plugin", "chatkey_check.pytest_plugin"
 NOT_IN_PYTEST = {
     "plan",
     "only",
@@ -226,15 +226,15 @@ def test_the_options_are_those_of_the_command() -> None:
     assert ours == (names - NOT_IN_PYTEST - {"socket"}) | {"url", "no-socket"}
 
 
-def test_naming_the_plugin_with_p_is_the_same_as_finding_it_by_itself() -> None:
+def test_naming_a_plugin_with_p_is_the_same_as_finding_it_by_itself() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 
-    assert project["entry-points"]["pytest11"] == {PLUGIN: PLUGIN}
+    assert project["entry-points"]["pytest11"] == {name: name for name in (HARNESS, PLUGIN)}
 
 
-def test_without_an_address_the_plugin_imports_almost_nothing() -> None:
+def test_the_plugins_import_almost_nothing_into_the_runs_of_other_projects() -> None:
     script = (
-        f"import sys, pytest\nbefore = set(sys.modules)\nimport {PLUGIN}\n"
+        f"import sys, pytest\nbefore = set(sys.modules)\nimport {HARNESS}, {PLUGIN}\n"
         "print(sorted(name for name in set(sys.modules) - before))"
     )
 
@@ -242,4 +242,4 @@ def test_without_an_address_the_plugin_imports_almost_nothing() -> None:
 
     table = [f"chatkey_check.{name}" for name in ("defaults", "options", "options.table")]
     forms = ["chatkey_check.reports"]  # only the names of the formats
-    assert done.stdout.strip() == str(["chatkey_check", *table, PLUGIN, *forms])
+    assert done.stdout.strip() == str(["chatkey", HARNESS, "chatkey_check", *table, PLUGIN, *forms])

@@ -127,9 +127,12 @@ def chatkey_browsers():
 """
 
 
+LOADED = ("-p", "playwright", "-p", "chatkey.pytest_plugin", "-p", "no:cacheprovider")
+
+
 def run(harness: pytest.Pytester, code: str, *args: str) -> pytest.RunResult:
     harness.makepyfile(code)
-    return harness.runpytest_subprocess("-p", "playwright", "-p", "no:cacheprovider", *args)
+    return harness.runpytest_subprocess(*LOADED, *args)
 
 
 def kept(harness: pytest.Pytester) -> list[str]:

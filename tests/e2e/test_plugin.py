@@ -1,7 +1,7 @@
 """Tests of the pytest plugin together with pytest-playwright: contexts, browsers, and how a project loads it."""
 
 import pytest
-from tests.e2e.stand_ins import run
+from tests.e2e.stand_ins import LOADED, run
 
 from chatkey_peer.exits import Exit
 
@@ -135,7 +135,7 @@ def test_the_patience_governs_the_start_of_the_servers(
     pytester.makeconftest("from chatkey_e2e.overrides import *")
     pytester.makepyfile("def test_it(stack):\n    pass")
 
-    result = pytester.runpytest_subprocess("-p", "playwright", "--chatkey-patience", "0.05")
+    result = pytester.runpytest_subprocess(*LOADED, "--chatkey-patience", "0.05")
 
     assert result.ret == Exit.NOT_STARTED
     result.stdout.fnmatch_lines(
@@ -143,14 +143,21 @@ def test_the_patience_governs_the_start_of_the_servers(
     )
 
 
-def test_a_conftest_of_a_subfolder_works_with_the_plugin_in_the_settings(harness: pytest.Pytester) -> None:
-    """pytest refuses `pytest_plugins` in a conftest.py that is not the top-most one."""
-    folder = harness.mkdir("chat")
-    (harness.path / "conftest.py").rename(folder / "conftest.py")
-    (folder / "test_it.py").write_text("def test_it(stack, browser):\n    assert browser.trusts")
-    harness.makeini("[pytest]\naddopts = -p chatkey_e2e.plugin")
+@pytest.mark.parametrize("first", ["", "from chatkey_e2e.plugin import Advance\n"], ids=["first", "second"])
+@pytest.mark.parametrize("folder", [".", "chat"])
+@pytest.mark.parametrize(
+    "setting", ["filterwarnings = error", "addopts = -p chatkey_e2e.plugin"], ids=["import", "option"]
+)
+def test_a_conftest_in_any_folder_loads_the_harness(
+    harness: pytest.Pytester, first: str, folder: str, setting: str
+) -> None:
+    (harness.path / folder).mkdir(exist_ok=True)
+    conftest = (harness.path / "conftest.py").rename(harness.path / folder / "conftest.py")
+    conftest.write_text(first + conftest.read_text())
+    (harness.path / folder / "test_it.py").write_text("def test_it(stack, browser):\n    assert browser.trusts")
+    harness.makeini(f"[pytest]\n{setting}")
 
-    result = harness.runpytest_subprocess("-p", "playwright", "-p", "no:cacheprovider")
+    result = harness.runpytest_subprocess(*LOADED)
 
     result.assert_outcomes(passed=1)
 
