@@ -28,6 +28,7 @@ from chatkey_protocol import frames
 from chatkey_protocol.names import SOCIALS
 from chatkey_server.social import providers
 from chatkey_stack.site import pages
+from chatkey_stack.site.people import PEOPLE
 
 ROOT: Final = Path(__file__).parents[1]
 PART: Final = re.compile(
@@ -127,6 +128,13 @@ def _people() -> Iterator[tuple[str, ...]]:
         name = (person.name or "").replace("\u2028", "[U+2028]").replace("|", "\\|")
         shown = f"`{name[:40]}{'…' if len(name) > 40 else ''}`" if name else "none"
         yield f"`{person.id}`", shown, f"`{person.email}`" if person.email else "none", person.note
+
+
+def _shop_people() -> Iterator[tuple[str, ...]]:
+    yield "id", "name", "e-mail"
+    yield "---", "---", "---"
+    for key, name, email in PEOPLE:
+        yield f"`{key}`", name, f"`{email}`" if email else "none"
 
 
 def _endpoints(name: str) -> Iterator[tuple[str, ...]]:
@@ -252,6 +260,7 @@ TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "socials": _socials,
     "fixtures": _fixtures,
     "people": _people,
+    "shop people": _shop_people,
     **{f"fake endpoints of {name}": partial(_endpoints, name) for name in NAMES},
     "fake applications": _ready_made,
     "fake faults": _faults,

@@ -185,7 +185,7 @@ def chatkey_watch(
     output_path: str,
 ) -> Iterator[Watch]:
     """Watch a context, and set the harness's timeouts for the context. At the end, fail if a secret has leaked."""
-    milliseconds = 0 if os.environ.get("PWDEBUG") else chatkey_options.patience * 1000
+    milliseconds = chatkey_options.step * 1000
     request.node.stash[folder_key] = Path(output_path)
 
     def watch(context: BrowserContext, asked: Members | None = None) -> BrowserContext:

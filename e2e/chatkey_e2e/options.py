@@ -1,5 +1,6 @@
 """The command-line options of the harness. pytest-playwright's own options select browsers and saved files."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,11 @@ class Options:
     target: Path | None
     patience: float
     """Timeout in seconds for one step of a scenario."""
+
+    @property
+    def step(self) -> float:
+        """The same, or 0 for no timeout while a person looks through Playwright's inspector."""
+        return 0 if os.environ.get("PWDEBUG") else self.patience
 
 
 def add(parser: pytest.Parser) -> None:

@@ -18,6 +18,7 @@ from chatkey_e2e.aim.aim import Aim, take_aim
 from chatkey_e2e.aim.known import KnownFailures
 from chatkey_e2e.aim.widget import WidgetAim, take_widget
 from chatkey_e2e.annotations import Advance, MakeBusiness, MakeDriven, MakeFaults, MakePeer, NewContext, Restart, Watch
+from chatkey_e2e.bounds import bounded
 from chatkey_e2e.misbehaviour import missed, missed_by
 from chatkey_e2e.results import Results
 from chatkey_e2e.stashed import (
@@ -112,10 +113,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Save a trace and screenshots if a test fails that uses the harness. All other tests keep their options."""
+    """Save a trace of a failed test that uses the harness, and bound its calls. Other tests keep their options."""
     if not ours.uses_stack(item, getattr(item, "fixturenames", ())):
         return (yield)
-    with keeping.on_failure(item.config):
+    with keeping.on_failure(item.config), bounded(options.read(item.config).step):
         return (yield)
 
 

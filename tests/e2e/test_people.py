@@ -8,8 +8,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from playwright.sync_api import BrowserType
+from playwright.sync_api import BrowserType, Page
 
+from chatkey_e2e.business import Business
+from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.people import People
 
 
@@ -68,3 +70,10 @@ def test_a_persons_browser_cannot_be_opened_twice(people: People) -> None:
 def test_a_name_that_cannot_be_a_folder_is_refused(people: People, name: str) -> None:
     with pytest.raises(ValueError, match=r"use only letters, digits, '\.', '-' and '_'$"):
         people.open(name)
+
+
+def test_a_person_who_is_unknown_at_the_shops_is_named_with_those_who_are_known() -> None:
+    shop = ShopPage(cast("Page", SimpleNamespace()), cast("Business", SimpleNamespace()))
+
+    with pytest.raises(LookupError, match=r"^There is no Eve at the shops; there are Ada Lindqvist, Tomás Okafor, "):
+        shop.sign_in("Eve")

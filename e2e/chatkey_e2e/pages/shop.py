@@ -6,6 +6,7 @@ from playwright.sync_api import Page
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.widget import WidgetPage
+from chatkey_stack.site.people import PEOPLE
 
 Csp = Literal["off", "strict", "strict-dynamic", "without-wasm"]
 ConfigPlace = Literal["before", "after"]
@@ -48,7 +49,7 @@ class ShopPage:
 
     def sign_in(self, name: str = ADA) -> WidgetPage:
         """Sign in to the shop, and wait until the widget is connected as a member."""
-        self._press(name)
+        self._press(_known(name))
         self.widget.wait_for("member")
         return self.widget
 
@@ -59,7 +60,7 @@ class ShopPage:
         other.goto(self.business.url)
         if (leaving := other.get_by_role("button", name="Leave the shop")).is_visible():
             leaving.click()
-        other.get_by_role("button", name=name).click()
+        other.get_by_role("button", name=_known(name)).click()
         leaving.wait_for()  # a page closed while loading never reports its request's end
         other.close()
 
@@ -74,3 +75,11 @@ class ShopPage:
         if button.evaluate(COVERED):
             self.widget.close()
         button.click()
+
+
+def _known(name: str) -> str:
+    """Return a name that can sign in at the shops. Raises `LookupError` for any other."""
+    names = [known for _, known, _ in PEOPLE]
+    if not any(name in known for known in names):
+        raise LookupError(f"There is no {name} at the shops; there are {', '.join(names)}.")
+    return name
