@@ -71,6 +71,10 @@ _built: list[Path] = []
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 """Sessions start hundreds of Python processes. With this variable, each of them would compile its imports again."""
 
+for name in ("REQUESTS_CA_BUNDLE", "PIP_CERT"):
+    if bundle := os.environ.get(name):
+        os.environ.setdefault("SSL_CERT_FILE", bundle)  # uv reads only this one
+
 FLAKY.unlink(missing_ok=True)
 
 nox.needs_version = ">=2025.2.9"
@@ -251,12 +255,15 @@ def mutation(session: nox.Session) -> None:
 @nox.session
 def build(session: nox.Session) -> None:
     """Build wheels and sdists, install the wheels in an empty environment, and start their programs."""
-    session.install("uv")
-    shutil.rmtree(ROOT / "dist", ignore_errors=True)
-    for project in PROJECTS:
-        session.run("uv", "build", "--quiet", "--out-dir", "dist", str(project))
-    wheels = sorted((ROOT / "dist").glob("*.whl"))
+    wheels = _build(session, ROOT / "dist")
     _try(session, wheels, wheels, str(Path(session.bin) / "python"))
+
+
+@nox.session
+def wheels(session: nox.Session) -> None:
+    """Build the wheels into dist/, for `pip install` before the first release."""
+    _build(session, ROOT / "dist", "--wheel")
+    session.log(f"pip finds the wheels after: export PIP_FIND_LINKS={ROOT / 'dist'}")
 
 
 @nox.session
@@ -274,9 +281,10 @@ def release(session: nox.Session) -> None:
     for name in ("first", "second"):
         shutil.rmtree(room / name, ignore_errors=True)
         session.run("git", "clone", "--quiet", str(ROOT), str(room / name), external=True)
-        build = ("uv", "build", "--quiet", "--python", oldest, "--out-dir", str(room / name / "dist"))
+        build = ("uv", "build", "--python", oldest, "--out-dir", str(room / name / "dist"))
         for project in PROJECTS:
-            session.run(*build, str(room / name / project.relative_to(ROOT)), env={"SOURCE_DATE_EPOCH": made})
+            place = str(room / name / project.relative_to(ROOT))
+            session.run(*build, place, env={"SOURCE_DATE_EPOCH": made}, silent=True)
     shutil.copytree(room / "first" / "dist", ROOT / "dist", ignore=shutil.ignore_patterns(".gitignore"))
     wheels, sdists = (sorted((ROOT / "dist").glob(kind)) for kind in ("*.whl", "*.tar.gz"))
     for file in (*wheels, *sdists):
@@ -450,10 +458,14 @@ def _install_project(session: nox.Session) -> None:
 def _wheels(session: nox.Session) -> list[Path]:
     """Return the wheels of this checkout, built once for all sessions of a run."""
     if not _built:
-        session.install("uv")
-        to = session.cache_dir / "wheel"
-        shutil.rmtree(to, ignore_errors=True)
-        for project in PROJECTS:
-            session.run("uv", "build", "--quiet", "--wheel", "--out-dir", str(to), str(project))
-        _built.extend(to.glob("*.whl"))
+        _built.extend(_build(session, session.cache_dir / "wheel", "--wheel"))
     return _built
+
+
+def _build(session: nox.Session, to: Path, *options: str) -> list[Path]:
+    """Build the distributions into the folder `to`, and return the wheels. Only a build that fails prints output."""
+    session.install("uv")
+    shutil.rmtree(to, ignore_errors=True)
+    for project in PROJECTS:
+        session.run("uv", "build", *options, "--out-dir", str(to), str(project), silent=True)
+    return sorted(to.glob("*.whl"))

@@ -60,7 +60,7 @@ WHOLE: dict[str, Callable[[], str]] = {
 def pages() -> Iterator[tuple[Path, str]]:
     """Yield every file that is generated in whole or in part, with the text that the file should have."""
     yield from ((DOCS / name, make()) for name, make in WHOLE.items())
-    for page in sorted(DOCS.glob("*.md")):
+    for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))):
         if page.name not in WHOLE and parts.has_any(page.read_text()):
             yield page, parts.filled(page.read_text())
     yield from ((DOCS / "schemas" / name, text) for name, text in schemas.schemas())

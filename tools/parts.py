@@ -32,7 +32,7 @@ from chatkey_stack.site.people import PEOPLE
 
 ROOT: Final = Path(__file__).parents[1]
 PART: Final = re.compile(
-    r"<!-- (?P<kind>example|file|table|shop|sample): (?P<name>[^>]+?) -->\n.*?<!-- end -->", re.DOTALL
+    r"<!-- (?P<kind>example|file|include|table|shop|sample): (?P<name>[^>]+?) -->\n.*?<!-- end -->", re.DOTALL
 )
 SAID: Final = re.compile(r"The (?P<who>server|widget) (?P<what>.+)")
 SDK: Final = f"{examples.BASE_URL}/assets/sdk.js"
@@ -64,6 +64,10 @@ def _example(name: str) -> str:
 def _file(name: str) -> str:
     path = ROOT / name
     return f"```{FENCES[path.suffix]}\n{path.read_text()}```\n"
+
+
+def _include(name: str) -> str:
+    return f"{INCLUDES[name]}\n"
 
 
 def _shop(name: str) -> str:
@@ -246,6 +250,12 @@ def _elsewhere() -> Iterator[tuple[str, ...]]:
         yield PARTS[part], ", ".join(f"`{name}`" for name in ids)
 
 
+INCLUDES: Final = {
+    "before the first release": "Before the first release, run `python -m nox -s wheels` in a checkout, and set "
+    "`PIP_FIND_LINKS` to its folder\n`dist`: pip finds chatkey there."
+}
+"""Sentences that are in several pages. A release empties the first one."""
+
 PARTS: Final = {
     "scenarios": "`chatkey conform --browser`: needs a browser and the fake provider",
     "widget": "`chatkey conform widget.toml`, and `--browser` with a service",
@@ -273,6 +283,7 @@ TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
 KINDS: Final[dict[str, Callable[[str], str]]] = {
     "example": _example,
     "file": _file,
+    "include": _include,
     "table": _table,
     "shop": _shop,
     "sample": _sample,

