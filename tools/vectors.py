@@ -10,17 +10,17 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 from unittest import mock
 
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
-from tests.server.identity.readers import NOW, SECRET, IdentityReader, SocketReader
 
 from chatkey_conform.making import call_verdicts, proof_verdicts, token_verdicts
 from chatkey_conform.making.call_verdicts import Offered
 from chatkey_conform.making.honest import Maker
+from chatkey_conform.making.issuer import Issuer
 from chatkey_conform.making.place import Place
 from chatkey_conform.making.proof_making import Handshake
 from chatkey_peer.key import BrowserKey, b64
@@ -37,6 +37,9 @@ ROOT: Final = Path(__file__).parents[1]
 FILE: Final = ROOT / "docs" / "vectors.json"
 PUBLISHED: Final = ROOT / "tests" / "vectors"
 MOST_CHARS: Final = 20_000
+NOW: Final = 1_795_000_020.0
+SECRET: Final = b64(bytes(range(100, 148)))
+"""Looks like the service's own secrets: text that could be mistaken for base64."""
 NONCE: Final = "the-nonce-of-this-connection"
 HTU: Final = "ws://localhost:8800/v1/socket"
 CALL_ID: Final = "5f0c2d1e-0000-4000-8000-000000000001"
@@ -119,7 +122,7 @@ def _visitor_keys() -> Iterator[Json]:
 
 
 def _token_hashes() -> Iterator[Json]:
-    for token in (_place(SocketReader).shop.token(), "a.b.c"):
+    for token in (SocketPlace().shop.token(), "a.b.c"):
         yield {"token": token, "ath": proofs.access_token_hash(token)}
 
 
@@ -134,14 +137,30 @@ def _domains() -> Iterator[Json]:
 # tokens
 
 
-def _place(kind: type[SocketReader | IdentityReader]) -> SocketReader | IdentityReader:
-    place = kind()
-    place.shop.key = KEY
-    return place
+class SocketPlace:
+    """A place that reads the tokens of a socket. Its clock stands still."""
+
+    kind: ClassVar[str] = "socket"
+
+    def __init__(self) -> None:
+        self.shop = Issuer("prov_a", SECRET, lambda: NOW)
+        self.shop.key = KEY
+
+    def claims(self, **changes: Any) -> Json:
+        return self.shop.claims(**changes)
+
+
+class IdentityPlace(SocketPlace):
+    """A place that reads identity tokens."""
+
+    kind: ClassVar[str] = "identity"
+
+    def claims(self, **changes: Any) -> Json:
+        return self.shop.identity_claims(**changes)
 
 
 def _tokens() -> Json:
-    places = (_place(SocketReader), _place(IdentityReader))
+    places = (SocketPlace(), IdentityPlace())
     return {
         "given": {"pid": places[0].shop.id, "secret_key": SECRET, "now": int(NOW), "jkt": KEY.jkt},
         "cases": [
@@ -221,7 +240,7 @@ def _refusal(code: str, place: Place) -> Json:
 
 
 def _refreshes() -> Json:
-    place = _place(SocketReader)
+    place = SocketPlace()
     shop, hour = place.shop, int(NOW) + 3600
     held = shop.sign(place.claims())
     visitor = shop.visitor_claims()
@@ -256,7 +275,7 @@ def _refreshed(outcome: int | Code, place: Place) -> Json:
 
 
 def _handshake() -> Handshake:
-    return Handshake(KEY, _place(SocketReader).shop.token(), NONCE, HTU, NOW)
+    return Handshake(KEY, SocketPlace().shop.token(), NONCE, HTU, NOW)
 
 
 def _proofs() -> Json:

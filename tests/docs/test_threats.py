@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 from tools import refusals_page
 
+from chatkey_conform.suite import cases
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "threats.md").read_text()
 ROW_ID = re.compile(r"(?:JWT|PRF|OAS|OAC|HTM|WSK|HTP)-\d{3}")
 TABLE_ROW = re.compile(r"^\| (?!attack |accident |---)(.+?) \| (.+?) \| (.+?) \|$", re.MULTILINE)
 
+CASES = {case.id for case in cases()}
 THREATS = TABLE_ROW.findall(PAGE)
 
 
@@ -33,11 +36,11 @@ def rows() -> set[str]:
 
 
 def exists(name: str) -> bool:
-    """Return whether `name` is a test function or the id of a tested row in tests/refusals/rows.toml."""
+    """Return whether `name` is a test function, a case of the suite, or a tested row in tests/refusals/rows.toml."""
     if ROW_ID.fullmatch(name):
         return name in rows()
     path, _, function = name.partition("::")
-    return (ROOT / path).is_file() and function in functions_in(ROOT / path)
+    return name in CASES or ((ROOT / path).is_file() and function in functions_in(ROOT / path))
 
 
 @pytest.mark.parametrize(("attack", "answer", "tests"), THREATS, ids=[attack for attack, _, _ in THREATS])

@@ -153,6 +153,7 @@ def test_the_configuration_is_the_same_for_every_origin_and_cached_for_60_second
         ("GET", "/docs", 404),
         ("GET", "/assets/none.js", 404),
         ("GET", "/v1/socket", 426),
+        ("GET", "/agent/socket", 426),
         ("GET", "{path}/token", 400),
         ("GET", "{path}/member/token?auth=x&jkt={jkt}", 401),
         ("POST", "{path}", 405),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.row("JWT-075")
+@pytest.mark.contract("D-20/cause")
 def test_a_mac_made_with_the_decoded_secret_is_refused_and_the_mistake_named(service: Service) -> None:
     """F103: integrators make this mistake if their `getToken` code decodes the secret before signing."""
     raw = bytes(range(100, 148))

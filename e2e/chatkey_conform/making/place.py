@@ -9,12 +9,10 @@ from chatkey_peer.key import Json
 
 
 class Place(Protocol):
-    """A place that reads one kind of token (`socket` or `identity`). It is a function, or an endpoint of a service."""
+    """A place that reads one kind of token (`socket` or `identity`). It is an endpoint of a service, or a place in the vectors."""
 
     kind: ClassVar[str]
 
     @property
     def shop(self) -> Issuer: ...
     def claims(self, **changes: Any) -> Json: ...
-    def accept(self, token: str) -> None: ...
-    def refuse(self, token: str, code: str) -> object: ...

@@ -61,6 +61,7 @@ def test_an_origin_that_is_not_registered_is_told_nothing_and_leaves_no_record(
 
 
 @pytest.mark.row("OAS-003", "OAS-036")
+@pytest.mark.contract("D-08/literal")
 def test_a_domain_is_registered_as_browsers_write_its_origin(service: Service, sign_in: MakeSignIn) -> None:
     shop = service.shop(domains=["SHOP.Example:443"])
 

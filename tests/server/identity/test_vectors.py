@@ -35,12 +35,6 @@ def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
     assert keys.read_jwk(vector["jwk"]).jkt == vector["jkt"]
 
 
-def test_rfc_9449_6_1_key_is_read_with_its_thumbprint() -> None:
-    vector = VECTORS["RFC 9449 6.1"]
-
-    assert keys.read_jwk(vector["jwk"]).jkt == vector["jkt"]
-
-
 def test_rfc_9449_5_proof_verifies_with_the_key_it_carries() -> None:
     compact = encoding.split(VECTORS["RFC 9449 5"]["proof"])
     jwk = json.loads(encoding.decode(compact.header))["jwk"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from unittest.mock import AsyncMock
 
-import httpx
 import pytest
 from litestar.exceptions import InternalServerException
 
@@ -14,6 +13,7 @@ from chatkey_server.identity.errors import Refused
 from chatkey_server.storage.providers import Providers
 
 if TYPE_CHECKING:
+    import httpx
     from tests.server.in_process import ServerClient
 
 UID = "v_NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
@@ -21,14 +21,6 @@ CONFIGURATION = "/v1/public/provider/shop"
 VISITOR = f"/v1/public/provider/shop/token?uid={UID}"
 MEMBER = "/v1/public/provider/shop/member/token?auth=x&jkt=NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs"
 JSON_PATHS = [CONFIGURATION, VISITOR, MEMBER]
-OTHER_SPELLINGS = [
-    "/v1/public/provider",
-    "/v1/public/provider/%2e",
-    "/v1/public/provider/sho%70",
-    "/v2/public/provider/shop",
-    "/assets//sdk.js",
-]
-"""Spellings that the suite does not try."""
 
 
 def is_error(answer: httpx.Response, status: int, code: str) -> bool:
@@ -40,33 +32,6 @@ def is_error(answer: httpx.Response, status: int, code: str) -> bool:
     return (answer.status_code, body["data"], body["error"]["code"]) == (status, None, code)
 
 
-@pytest.mark.contract("D-03/methods")
-@pytest.mark.parametrize("path", JSON_PATHS)
-async def test_head_answers_as_get_does_without_a_body(client: ServerClient, shop: str, path: str) -> None:
-    get = await client.get(path)
-
-    head = await client.head(path)
-
-    assert (head.status_code, head.content) == (get.status_code, b"")
-    own = {"x-request-id": ""}
-    assert {**head.headers, **own} == {**get.headers, **own}
-
-
-@pytest.mark.contract("D-03/methods", "5.1/no-credentials")
-@pytest.mark.parametrize("path", JSON_PATHS)
-async def test_a_preflight_is_answered(client: ServerClient, shop: str, path: str) -> None:
-    asked = {"Origin": "https://anywhere.example", "Access-Control-Request-Method": "GET"}
-
-    answer = await client.options(path, headers=asked)
-
-    assert (answer.status_code, answer.content) == (204, b"")
-    assert answer.headers["allow"] == "GET, HEAD, OPTIONS"
-    assert answer.headers["access-control-allow-origin"] == "*"
-    assert answer.headers["access-control-allow-methods"] == "GET, HEAD, OPTIONS"
-    assert "access-control-allow-credentials" not in answer.headers
-    assert sorted((await client.post(path)).headers["allow"].split(", ")) == ["GET", "HEAD", "OPTIONS"]
-
-
 @pytest.mark.parametrize("path", ["/v1/public/provider/shop/oauth/google", "/v1/public/oauth/google/callback"])
 async def test_the_pages_of_a_social_login_answer_options_and_are_not_for_other_pages_to_read(
     client: ServerClient, shop: str, path: str
@@ -76,15 +41,6 @@ async def test_the_pages_of_a_social_login_answer_options_and_are_not_for_other_
     assert answer.status_code == 204
     assert "GET" in answer.headers["allow"]
     assert "access-control-allow-origin" not in answer.headers
-
-
-@pytest.mark.contract("D-03/provider-unknown")
-@pytest.mark.parametrize("provider", ["none", "Shop", "service", "-", "a" * 65, "a.b", "shop.", "a~b"])
-async def test_an_unknown_provider_is_404_everywhere(client: ServerClient, shop: str, provider: str) -> None:
-    for rest in ("", f"/token?uid={UID}", "/token", "/member/token?auth=x&jkt=x", "/member/token"):
-        answer = await client.get(f"/v1/public/provider/{provider}{rest}")
-
-        assert is_error(answer, 404, "provider_unknown")
 
 
 @pytest.mark.contract("D-03/one-spelling")
@@ -100,25 +56,6 @@ async def test_other_spellings_of_panel_lab_and_asset_paths_are_404(lab: ServerC
 
     assert (await lab.get(path)).status_code != 404
     assert set(answers.values()) == {404}, answers
-
-
-@pytest.mark.contract("D-03/one-spelling")
-async def test_another_spelling_of_a_path_is_404(client: ServerClient, shop: str) -> None:
-    for path in OTHER_SPELLINGS:
-        url = httpx.URL(str(client.base_url)).copy_with(raw_path=path.encode())
-
-        assert is_error(await client.get(url), 404, "not_found"), path
-
-
-@pytest.mark.parametrize("method", ["GET", "POST"])
-@pytest.mark.parametrize("path", ["/v1/socket", "/agent/socket"])
-async def test_a_plain_request_to_the_socket_is_426(client: ServerClient, path: str, method: str) -> None:
-    answer = await client.request(method, path)
-
-    assert is_error(answer, 426, "method_not_allowed")
-    assert answer.headers["upgrade"] == "websocket"
-    assert "allow" not in answer.headers
-    assert (await client.head(path)).content == b""
 
 
 @pytest.mark.contract("D-03/unavailable")

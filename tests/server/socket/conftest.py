@@ -12,11 +12,9 @@ import pytest
 from chatkey_peer.key import BrowserKey
 from chatkey_protocol.frames import Hello, Kind
 from chatkey_server.identity import tokens
-from chatkey_server.identity.social_uid import SocialUid
-from chatkey_server.identity.tokens import IdentityToken, Profile, Secrets, unverified
+from chatkey_server.identity.tokens import Profile, Secrets, unverified
 from chatkey_server.settings import Limits
 from chatkey_server.socket.connection import Connection
-from chatkey_server.socket.handshake import Admitted
 from chatkey_server.storage import admin
 from chatkey_server.storage.providers import ProviderView
 
@@ -49,12 +47,6 @@ class Browser(BrowserKey):
             Secrets(SECRET), pid=pid, uid=uid, jkt=self.jkt, profile=profile, now=now, lifetime=lifetime
         )
 
-    def social_token(self, sub: str = "7", *, pid: str = "prov", now: float = NOW) -> str:
-        identity = IdentityToken(
-            pid, SocialUid("google", sub), int(now) + 80_000, self.jkt, Profile(name="Goo", auth_provider="google")
-        )
-        return tokens.mint_member(Secrets(SECRET), identity=identity, jkt=self.jkt, now=now)
-
 
 @pytest.fixture(scope="session")
 def browser() -> Browser:
@@ -66,30 +58,18 @@ def other_browser() -> Browser:
     return Browser()
 
 
-MakeProvider = Callable[..., ProviderView]
-
-
 @pytest.fixture
-def make_provider() -> MakeProvider:
-    def make(**changed: Any) -> ProviderView:
-        values: dict[str, Any] = {
-            "id": "prov",
-            "enabled": True,
-            "secrets": Secrets(SECRET),
-            "origins": ("https://shop.test",),
-            "restrict_socket_origins": False,
-            "socials": {},
-            "configuration": b"",
-            "etag": "",
-        }
-        return ProviderView(**(values | changed))
-
-    return make
-
-
-@pytest.fixture
-def provider(make_provider: MakeProvider) -> ProviderView:
-    return make_provider()
+def provider() -> ProviderView:
+    return ProviderView(
+        id="prov",
+        enabled=True,
+        secrets=Secrets(SECRET),
+        origins=("https://shop.test",),
+        restrict_socket_origins=False,
+        socials={},
+        configuration=b"",
+        etag="",
+    )
 
 
 @dataclass
@@ -109,12 +89,9 @@ class Peer:
     def text(self, kind: Kind, **members: object) -> str:
         return json.dumps({"type": kind, **members})
 
-    def admit(self, token: str, proof: str) -> Admitted:
-        frame: Any = self.machine.receive(self.text(Kind.CONNECT, token=token, proof=proof), self.now)
-        return self.machine.connect(frame, unverified(token), self.provider, self.now)
-
     def connect(self, token: str, proof: str) -> Any:
-        self.admit(token, proof)
+        frame: Any = self.machine.receive(self.text(Kind.CONNECT, token=token, proof=proof), self.now)
+        self.machine.connect(frame, unverified(token), self.provider, self.now)
         return self.machine.ready(self.now)
 
     def join(self, token: str) -> Any:
@@ -130,11 +107,9 @@ MakePeer = Callable[..., Peer]
 
 @pytest.fixture
 def make_peer(browser: Browser, provider: ProviderView) -> MakePeer:
-    def make(
-        *, limits: Limits | None = None, origin: str | None = None, provider: ProviderView = provider, uri: str = URI
-    ) -> Peer:
-        machine = Connection(uri, limits or Limits(), now=NOW)
-        return Peer(browser, provider, machine, machine.arrive([origin] if origin else [], b""))
+    def make(*, limits: Limits | None = None) -> Peer:
+        machine = Connection(URI, limits or Limits(), now=NOW)
+        return Peer(browser, provider, machine, machine.arrive([], b""))
 
     return make
 
