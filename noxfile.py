@@ -230,7 +230,7 @@ def webkit(session: nox.Session) -> None:
 
 @nox.session
 def fuzz(session: nox.Session) -> None:
-    """Send the server random unexpected input for one minute, or for ten minutes with `nox -s fuzz -- 600`."""
+    """Feed the server's readers random input for one minute, or for ten minutes with `nox -s fuzz -- 600`."""
     _install(session, "dev")
     _install_project(session)
     session.run("python", "-m", "tests.server.properties.kit.fuzz", *session.posargs)

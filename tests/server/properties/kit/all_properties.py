@@ -3,23 +3,19 @@
 from typing import Final
 
 from tests.server.properties.kit import (
-    connection_properties,
     frame_properties,
     json_properties,
     origin_properties,
     parameter_properties,
     proof_properties,
-    state_properties,
     token_properties,
 )
 
 IN_PROCESS: Final = (
     *token_properties.PROPERTIES,
     *proof_properties.PROPERTIES,
-    *state_properties.PROPERTIES,
     *origin_properties.PROPERTIES,
     *json_properties.PROPERTIES,
     *parameter_properties.PROPERTIES,
     *frame_properties.PROPERTIES,
-    *connection_properties.PROPERTIES,
 )

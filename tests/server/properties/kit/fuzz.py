@@ -1,4 +1,4 @@
-"""Fuzzing: tries the server's properties in turn, in this process and over the network, for a given time.
+"""Fuzzing: tries the server's properties in turn for a given time.
 
     python -m tests.server.properties.kit.fuzz [SECONDS] [--seed NUMBER] [--only PROPERTY]
 
@@ -9,20 +9,16 @@ from __future__ import annotations
 
 import secrets
 import sys
-import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
 import click
 from hypothesis.errors import HypothesisWarning
-from tests.server.properties.kit import wire_properties
 from tests.server.properties.kit.all_properties import IN_PROCESS
 from tests.server.properties.kit.properties import ACCEPTED, Property
-from tests.server.properties.kit.served import serving
 
 ROUND: Final = 200
 """How many inputs one property gets before the next property has its turn."""
@@ -34,16 +30,14 @@ SHOWN_CHARACTERS: Final = 4000
 @click.option("--seed", type=click.IntRange(min=0), help="Begin with the inputs of this seed.")
 @click.option("--only", metavar="PROPERTY", help="Try this property only.")
 def main(seconds: float, seed: int | None, only: str | None) -> None:
-    """Feed the server unexpected input for SECONDS."""
+    """Feed the server's readers unexpected input for SECONDS."""
     first = secrets.randbelow(2**31) if seed is None else seed
     click.echo(f"seed {first}")
-    with tempfile.TemporaryDirectory(prefix="chatkey-fuzz-") as folder, serving(Path(folder)) as served:
-        tried = [made for made in (*IN_PROCESS, *wire_properties.properties(served)) if only in {None, made.name}]
-        if not tried:
-            raise click.BadParameter(f"there is no property {only!r}", param_hint="--only")
-        outcomes: dict[str, Counter[str]] = {made.name: Counter() for made in tried}
-        found = _search(tried, outcomes, first, seconds)
-        served.check_log()
+    tried = [made for made in IN_PROCESS if only in {None, made.name}]
+    if not tried:
+        raise click.BadParameter(f"there is no property {only!r}", param_hint="--only")
+    outcomes: dict[str, Counter[str]] = {made.name: Counter() for made in tried}
+    found = _search(tried, outcomes, first, seconds)
     _report(outcomes)
     if found:
         click.echo(found, err=True)

@@ -11,7 +11,7 @@ import { Business } from "../../../conform/node_service/businesses.mjs";
 import { checkPage, origins } from "../../../conform/node_service/domains.mjs";
 import { readFrame } from "../../../conform/node_service/frames.mjs";
 import { Fraction, NotJson, parse } from "../../../conform/node_service/json.mjs";
-import { THUMBPRINT, decode } from "../../../conform/node_service/keys.mjs";
+import { decode } from "../../../conform/node_service/keys.mjs";
 import { checkProof } from "../../../conform/node_service/proofs.mjs";
 import { Refused } from "../../../conform/node_service/refusals.mjs";
 import { readIdentityToken, readSocketToken } from "../../../conform/node_service/tokens.mjs";
@@ -38,7 +38,6 @@ const ANSWERS = {
   },
   domain: ({ domain }) => origins(domain),
   page: ({ origin }) => checkPage(origin) ?? true,
-  thumbprint: ({ text }) => THUMBPRINT.test(text),
   base64url: ({ text }) => decode(text)?.toString("hex") ?? null,
   json: ({ raw }) => {
     try {
