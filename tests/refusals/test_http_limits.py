@@ -53,29 +53,6 @@ def start(shop: Shop) -> str:
 
 
 @pytest.mark.contract("D-20/limits")
-def test_a_query_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, small: Shop) -> None:
-    query = f"uid={small.key.uid}&x="
-    whole = query + "x" * (QUERY - len(query))
-
-    read, refused = (strict.http.get(f"{small.path}/token?{text}") for text in (whole, whole + "x"))
-
-    assert read.status_code == 200
-    assert (refused.status_code, refused.json()["error"]) == (
-        400,
-        {"code": "parameter_invalid", "message": f"The query has {QUERY + 1} bytes; the limit is {QUERY}."},
-    )
-
-
-def test_a_query_of_more_than_32_parameters_is_refused(strict: Service, small: Shop) -> None:
-    query = f"uid={small.key.uid}" + "&x=1" * 31
-
-    read, refused = (strict.http.get(f"{small.path}/token?{text}") for text in (query, query + "&x=1"))
-
-    assert read.status_code == 200
-    assert (refused.status_code, refused.json()["error"]["code"]) == (400, "parameter_invalid")
-
-
-@pytest.mark.contract("D-20/limits")
 @pytest.mark.parametrize("by", ["length", "chunks"])
 def test_a_body_of_the_limit_is_read_and_one_byte_more_is_not(strict: Service, by: str) -> None:
     def post(size: int) -> httpx.Response:

@@ -26,16 +26,6 @@ def test_the_access_log_shows_no_token(service: Service, shop: Shop) -> None:
     assert "eyJ" not in line
 
 
-@pytest.mark.row("WSK-008")
-def test_a_token_in_the_sockets_address_is_not_logged(service: Service, shop: Shop) -> None:
-    token = shop.token()
-
-    with service.socket(path=f"/v1/socket?token={token}") as peer:
-        peer.end().refused("parameter_invalid", 4400)
-
-    assert token.rpartition(".")[2] not in service.process.output()
-
-
 @pytest.mark.row("WSK-009")
 def test_a_token_among_the_subprotocols_is_not_echoed(service: Service, shop: Shop) -> None:
     token = shop.token()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +13,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from tests.refusals.kit.shipped import MakeService, Service
     from tests.refusals.kit.shop import Shop
 
@@ -213,38 +214,6 @@ def test_the_number_of_sockets_of_one_address_is_limited(tight: Service) -> None
             refused.end().refused("too_many_sockets", 4429)
         with tight.socket(local_addr=("127.0.0.10", 0)) as elsewhere:
             assert elsewhere.hello["auth_timeout"] == LIMITS["AUTH_TIMEOUT"]
-
-
-def test_the_size_of_a_frame_is_limited(tight: Service, business: Shop) -> None:
-    room = LIMITS["FRAME_BYTES"] - len('{"type":"ping","x":""}')
-    with ExitStack() as ending:
-        peer = join(tight, business, ending, uid="large")
-
-        assert peer.ask('{"type":"ping","x":"' + "x" * room + '"}')["type"] == "pong"
-        peer.say('{"type":"ping","x":"' + "x" * (room + 1) + '"}')
-        assert peer.end().close == 1009
-
-
-@pytest.mark.parametrize(
-    ("within", "beyond", "member"),
-    [
-        ({"body": "é" * 100}, {"body": "é" * 101}, "MESSAGE_CHARS"),
-        ({"body": "a", "headers": {"name": "N" * 10}}, {"body": "a", "headers": {"name": "N" * 11}}, "NAME_CHARS"),
-    ],
-    ids=["body", "name"],
-)
-def test_the_length_of_a_message_and_a_name_is_limited(
-    tight: Service, business: Shop, within: Json, beyond: Json, member: str
-) -> None:
-    with ExitStack() as ending:
-        peer = join(tight, business, ending, uid=member.lower())
-
-        assert peer.ask({"type": "message", "id": "m-1", **within})["type"] == "ack"
-        error = peer.ask({"type": "message", "id": "m-2", **beyond})
-
-        assert (error["type"], error["id"], error["code"]) == ("error", "m-2", "too_large")
-        assert str(LIMITS[member]) in error["message"]
-        assert len(peer.ask({"type": "history", "id": "h-1"})["messages"]) == 1
 
 
 @pytest.mark.row("WSK-043")

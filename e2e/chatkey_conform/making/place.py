@@ -9,7 +9,7 @@ from chatkey_peer.key import Json
 
 
 class Place(Protocol):
-    """A place that reads one kind of token (`socket` or `identity`). It is an endpoint of a service, or a place in the vectors."""
+    """A place that reads one kind of token (`socket` or `identity`). It is a service or makes vectors."""
 
     kind: ClassVar[str]
 

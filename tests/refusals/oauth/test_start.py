@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-import httpx
 import pytest
 
 from chatkey_stack.applications import Application
 from chatkey_stack.lab import SocialKeys
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import httpx
     from tests.refusals.kit.shipped import Service
     from tests.refusals.kit.shop import Shop
     from tests.refusals.oauth.sign_in import MakeSignIn
@@ -80,27 +81,6 @@ def test_an_error_goes_to_the_registered_origin_too(service: Service) -> None:
 
     assert answer.status_code == 404
     assert f'"origin": "{ORIGIN}"' in answer.text
-
-
-@pytest.mark.row("OAS-007")
-def test_there_are_no_wildcards(service: Service) -> None:
-    answer = service.http.post("/lab/providers", json={"domains": ["*.shop.example"]})
-
-    assert answer.status_code == 400
-    assert "wildcards are not supported" in answer.json()["error"]["message"]
-
-
-@pytest.mark.row("OAS-027")
-def test_an_international_name_is_known_by_its_punycode(service: Service, sign_in: MakeSignIn) -> None:
-    """F177: browsers send the punycode form. The server must refuse all other forms."""
-    shop = service.shop(domains=["bücher.example"])
-
-    page = sign_in(shop=shop, origin="https://xn--bcher-kva.example").finish()
-
-    assert page.status == 200
-    assert page.delivery is not None
-    assert page.delivery["origin"] == "https://xn--bcher-kva.example"
-    refused(service, start(service, shop, "https://bücher.example"), 403, "origin_not_allowed")
 
 
 # which social login

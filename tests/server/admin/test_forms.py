@@ -70,17 +70,6 @@ async def test_after_a_rotation_the_old_secret_is_valid_until_the_stated_time(pa
     assert refused.value.code is Code.TOKEN_SIGNATURE
 
 
-async def test_without_overlap_the_old_secret_ends_at_once(panel: Fixture) -> None:
-    old = await member_token(panel)
-
-    shown = lines(await panel.ask("POST", "api/forms/rotate-secret/", {"provider": "prov", "overlap": 0}))
-
-    assert shown[-1] == "The old one is no longer valid."
-    assert (await panel.rows("providers"))[0]["old_secret_until"] == ""
-    with pytest.raises(Refused):
-        await uid_in(panel, old)
-
-
 @pytest.mark.parametrize(
     ("typed", "words"),
     [

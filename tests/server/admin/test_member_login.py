@@ -170,31 +170,6 @@ class TestApple:
         assert row.sealed_p8 is not None
         assert panel.services.vault.open(row.sealed_p8) == p8.strip()
 
-    @pytest.mark.parametrize(
-        ("typed", "words"),
-        [
-            ({"p8": "not a key"}, "p8 is not an unencrypted P-256 private key in PKCS#8 form"),
-            ({"p8": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"}, "p8 is not an unencrypted P-256"),
-            ({"p8": ""}, "p8 is missing"),
-            ({"team_id": ""}, "team_id is missing"),
-            ({"team_id": "T" * 33}, "team_id must be 1 to 32 characters of text"),
-            ({"client_id": "c" * 256}, "client_id must be 1 to 255 characters of text"),
-            ({"key_id": ""}, "key_id is missing"),
-            ({"client_id": ""}, "client_id is missing"),
-            ({"client_secret": "secret"}, "client_secret is not part of the keys of apple"),
-        ],
-    )
-    async def test_incomplete_keys_are_refused(
-        self, panel: Fixture, p8: str, typed: dict[str, str], words: str
-    ) -> None:
-        keys = {"social": "apple", "client_id": "com.shop", "team_id": "TEAM", "key_id": "KEY", "p8": p8, **typed}
-
-        refused = await panel.ask("POST", "api/tables/service_keys/", keys)
-
-        assert words in reason(refused)
-        assert "BEGIN" not in reason(refused)
-        assert not await OAuthApplication.exists().where(OAuthApplication.social == "apple")
-
     async def test_it_cannot_be_switched_on_before_it_is_offered(self, panel: Fixture) -> None:
         refused = await panel.ask("POST", "api/tables/social_logins/", {"provider": "prov", "social": "apple"})
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import msgspec
 import pytest
 from tests.server.chat.test_messages import most_rows
 
-from chatkey_protocol.codes import Code
 from chatkey_server.chat import desk
 from chatkey_server.chat.desk import Filter, Place
-from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import members
 from chatkey_server.storage.tables import Conversation
 
@@ -348,73 +346,6 @@ class TestSearch:
         await post(chat, make_person("u1", name="Ada New"), "m2")
 
         assert (await uids(eve, query="old"), await uids(eve, query="new")) == ([], ["u1"])
-
-
-class TestBusinesses:
-    async def test_an_agent_sees_the_conversations_of_their_businesses_only(
-        self, chat: Fixture, ann: Fixture, eve: Fixture, make_agent: Fixture, make_person: Fixture
-    ) -> None:
-        limited = await make_agent("bob", ("prov", "third"))
-        await post(chat, ann)
-        await post(chat, make_person("zoe", pid="other"))
-
-        assert await uids(limited) == ["ann"]
-        assert await uids(limited, provider="other") == []
-        assert await uids(limited, query="zoe") == []
-        assert set(await uids(eve)) == {"ann", "zoe"}
-
-    async def test_an_agent_without_any_business_sees_nothing(
-        self, chat: Fixture, ann: Fixture, make_agent: Fixture
-    ) -> None:
-        nobody = await make_agent("bob", ())
-        await post(chat, ann)
-
-        assert await desk.overview(nobody) == {"items": [], "more": False}
-        assert await desk.providers(nobody) == []
-
-    async def test_the_choice_of_businesses_lists_only_those_of_the_agent(
-        self, eve: Fixture, make_agent: Fixture
-    ) -> None:
-        limited = await make_agent("bob", ("prov",))
-        await make_agent("cid", ("other",))
-
-        assert [row["id"] for row in await desk.providers(limited)] == ["prov"]
-        assert {row["id"] for row in await desk.providers(eve)} == {"prov", "other"}
-
-    async def test_a_thread_of_another_business_is_as_unknown_as_one_that_is_not_there(
-        self, chat: Fixture, ann: Fixture, eve: Fixture, make_agent: Fixture
-    ) -> None:
-        await post(chat, ann)
-        limited = await make_agent("bob", ("other",))
-        conversation = await conversation_of("ann")
-
-        with pytest.raises(Refused) as foreign:
-            await desk.thread(limited, conversation)
-        with pytest.raises(Refused) as missing:
-            await desk.thread(eve, uuid4())
-
-        assert foreign.value.code is Code.NOT_FOUND
-        assert str(foreign.value) == str(missing.value)
-        assert [entry["body"] for entry in (await desk.thread(eve, conversation))["messages"]] == ["hello"]
-
-    async def test_neither_answer_nor_call_reaches_another_business(
-        self, chat: Fixture, ann: Fixture, eve: Fixture, make_agent: Fixture
-    ) -> None:
-        await chat.call(ann, name=None, source="")
-        limited = await make_agent("bob", ("other",))
-        conversation = await conversation_of("ann")
-
-        for act in (
-            chat.answer(conversation, "a1", "hello?", agent=limited),
-            chat.take_call(conversation, agent=limited),
-            chat.end_call(conversation, agent=limited),
-        ):
-            with pytest.raises(Refused) as refused:
-                await act
-            assert (refused.value.code, refused.value.member) == (Code.NOT_FOUND, "conversation")
-
-        assert (await chat.take_call(conversation, agent=eve))["state"] == "active"
-        assert (await desk.thread(eve, conversation))["messages"] == []
 
 
 async def test_a_thread_is_read_page_by_page(

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chatkey_protocol.codes import Code
 from chatkey_server.chat import search
-from chatkey_server.identity.errors import Refused
 from chatkey_server.storage import text
 from chatkey_server.storage.tables import Conversation, Message
 
@@ -152,16 +150,6 @@ def test_every_text_contains_the_trigrams_of_its_parts(body: str, data: st.DataO
     assert all(gram in folded for gram in grams)
     assert "".join(grams[:-1]) == wanted[: 3 * len(grams) - 3]
     assert wanted.endswith(grams[-1])
-
-
-@pytest.mark.parametrize(
-    ("query", "code"), [("", Code.PARAMETER_INVALID), ("  ", Code.PARAMETER_INVALID), ("x" * 101, Code.TOO_LARGE)]
-)
-async def test_an_empty_or_too_long_search_is_refused(chat: Fixture, ann: Fixture, query: str, code: Code) -> None:
-    with pytest.raises(Refused) as refusal:
-        await chat.search(ann, query)
-
-    assert (refusal.value.code, refusal.value.member) == (code, "query")
 
 
 def test_only_the_first_combining_marks_in_a_row_are_searched() -> None:

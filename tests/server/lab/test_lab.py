@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import structlog
 
-from chatkey_server.identity.tokens import Profile
-from chatkey_server.storage import agents, members
+from chatkey_server.storage import agents
 from chatkey_stack.patience import PATIENCE
 
 if TYPE_CHECKING:
@@ -100,29 +99,6 @@ async def test_a_member_that_is_misspelt_or_of_another_kind_is_refused(lab: Serv
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "parameter_invalid")
 
 
-@pytest.mark.contract("4.1/edge-cache", "D-02/settings-cache")
-async def test_a_change_is_an_administrator_s_and_is_seen_when_the_cache_ends(lab: ServerClient) -> None:
-    path = "/v1/public/provider/mine"
-    await data_of(lab, "POST", "/lab/providers", {"id": "mine"})
-    before = (await lab.get(path)).json()["data"]["ui"]["colour"]
-
-    await data_of(lab, "PATCH", "/lab/providers/mine", {"ui_colour": "#000000"})
-    kept = (await lab.get(path)).json()["data"]["ui"]["colour"]
-    await data_of(lab, "POST", "/lab/clock", {"advance": 60})
-    after = (await lab.get(path)).json()["data"]["ui"]["colour"]
-
-    assert (before, kept, after) == ("#4f46e5", "#4f46e5", "#000000")
-
-
-async def test_a_provider_is_removed(lab: ServerClient) -> None:
-    await data_of(lab, "POST", "/lab/providers", {"id": "mine"})
-
-    await data_of(lab, "DELETE", "/lab/providers/mine")
-
-    assert (await lab.get("/v1/public/provider/mine")).status_code == 404
-    assert (await lab.delete("/lab/providers/mine")).json()["error"]["code"] == "provider_unknown"
-
-
 async def test_service_owned_keys_serve_every_provider_that_uses_them(lab: ServerClient) -> None:
     await data_of(lab, "POST", "/lab/applications", {"social": "github", "client_id": "id", "client_secret": "secret"})
 
@@ -135,13 +111,6 @@ async def test_service_owned_keys_serve_every_provider_that_uses_them(lab: Serve
     assert application.client_id == "id"
 
 
-async def test_an_agent_can_sign_in(lab: ServerClient) -> None:
-    await data_of(lab, "POST", "/lab/agents", {"username": "ann", "password": "a long password"})
-
-    assert await agents.check_agent("ann", "a long password") is not None
-    assert await agents.check_agent("ann", "another password") is None
-
-
 async def test_an_agent_may_be_for_some_providers_only(lab: ServerClient) -> None:
     await data_of(lab, "POST", "/lab/providers", {"id": "mine"})
     ann = {"username": "ann", "password": "a long password", "providers": ["mine"]}
@@ -151,24 +120,6 @@ async def test_an_agent_may_be_for_some_providers_only(lab: ServerClient) -> Non
 
     assert await agents.listed() == [("ann", ["mine"])]
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "provider_unknown")
-
-
-async def test_members_are_listed_by_provider(lab: ServerClient) -> None:
-    for provider in ("mine", "other"):
-        await members.upsert(
-            provider=provider,
-            login="social",
-            uid="google:1",
-            auth_provider="google",
-            now=1.0,
-            **dict.fromkeys(("email", "avatar")),
-            name=Profile(name="Ada").name,
-        )
-
-    [member] = await data_of(lab, "GET", "/lab/members?provider=mine")
-
-    assert (member["provider"], member["login"], member["uid"]) == ("mine", "social", "google:1")
-    assert (member["auth_provider"], member["name"], member["email"]) == ("google", "Ada", None)
 
 
 @pytest.mark.contract("D-14/feed")

@@ -178,14 +178,6 @@ class TestSessions:
         assert [row["id"] for row in rows] != [token]
         assert await agent_sessions.of_token(rows[0]["id"], NOW) is None
 
-    async def test_signing_out_ends_that_session_and_no_other(self, database: engine.Database) -> None:
-        one, two = await sign_in("ada"), await sign_in_again("ada")
-
-        await agent_sessions.end(one)
-
-        assert await agent_sessions.of_token(one, NOW) is None
-        assert await agent_sessions.of_token(two, NOW) is not None
-
     @pytest.mark.parametrize("act", [accounts.remove, set_password])
     async def test_removal_and_a_new_password_end_every_session_of_that_agent(
         self, act: Act, database: engine.Database
@@ -209,17 +201,6 @@ class TestSessions:
         assert (changed, await agent_sessions.begin(checked, NOW)) == (None, None)
         assert await AgentSession.count() == 0
 
-    async def test_a_session_is_confirmed_until_it_ends(self, database: engine.Database) -> None:
-        token = await sign_in("ada")
-        ada = await signed_in(token)
-        await agent_sessions.confirm(ada, NOW)
-
-        await agent_sessions.end(token)
-
-        with pytest.raises(Refused) as refused:
-            await agent_sessions.confirm(ada, NOW)
-        assert refused.value.code is Code.SIGN_IN_REQUIRED
-
     async def test_a_change_of_businesses_invalidates_the_confirmation(self, database: engine.Database) -> None:
         for provider in ("shop", "bakery"):
             await add_provider(provider)
@@ -233,12 +214,6 @@ class TestSessions:
         limited = await signed_in(token)
         await agent_sessions.confirm(limited, NOW)
         assert (limited.answers_for("shop"), limited.answers_for("bakery")) == (True, False)
-
-    async def test_the_labs_agent_has_a_session_and_no_account(self, database: engine.Database) -> None:
-        lab = await signed_in(await agent_sessions.begin_for_lab(NOW))
-
-        assert (lab.name, lab.providers) == ("lab agent", None)
-        assert await Agent.count() == 0
 
 
 class TestBusinesses:
