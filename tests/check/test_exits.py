@@ -22,7 +22,7 @@ def report_of(stale: tuple[str, ...] = (), **verdicts: Verdict | tuple[Verdict, 
         kind, known = verdict if isinstance(verdict, tuple) else (verdict, "")
         check = checks.load_one(name.replace("__", ".").replace("_", "-"))
         outcomes.append(Outcome(check, kind, UNREADY, blocked_by=BLOCKER if kind is B else "", known=known))
-    return Report("http://x", {}, {}, "", 0.0, 0.0, 0, None, tuple(outcomes), stale)
+    return Report("http://x", {}, {}, "", 0.0, 0.0, {}, None, tuple(outcomes), stale)
 
 
 BLOCKER = "claim.type"
