@@ -176,7 +176,9 @@ def test_a_page_with_the_strictest_policy_is_good_enough(visit: Any) -> None:
     report = visit(Site(STRICT), page=True)
 
     assert not_passed(report) == []
-    assert report.of(MEMBER).message == 'member "u-1001" on your page'
+    assert report.of(MEMBER).message.endswith(
+        "on your page, by a getToken of this program: the page configures no widget"
+    )
 
 
 def test_an_endpoint_that_logs_a_browser_out_of_the_shop_is_found_when_the_page_is_loaded_again(visit: Any) -> None:
@@ -351,12 +353,68 @@ def test_a_page_of_another_origin_is_told(visit: Any) -> None:
     assert failed.message.startswith("http://localhost:1/page is not on the origin http://127.0.0.1:")
 
 
-def test_a_widget_that_the_page_already_embeds_does_not_replace_ours(visit: Any) -> None:
-    own = '<script>window.ServiceConfig = {providerId: "x"}</script><script src="https://chat.example/assets/sdk.js"></script>'
+FETCHED = """
+const call = async (body, more = {}) => (await fetch("chat/token", { method: "POST", credentials: "include",
+  headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), ...more })).json();
+const providerId = "prov_selftest";
+"""
+SDK = "https://chat.example/assets/sdk.js"
+OWN_CODE = {
+    "before the widget": ("window.ServiceConfig = { providerId, getToken };", ""),
+    "at the end": ("", f"<script>ServiceConfig = {{ providerId, getToken }}</script><script src={SDK}></script>"),
+    "in a module": ("", "<script type=module>window.ServiceConfig = { providerId, getToken }</script>"),
+    "after the load": ('addEventListener("load", () => { window.ServiceConfig = { providerId, getToken } })', ""),
+    "onload of its script": ("", f"<script src={SDK} onload='initService({{ providerId, getToken }})'></script>"),
+    "a list of calls": ("window.Service = [() => initService({ providerId, getToken })]", ""),
+    "a method": (
+        "window.ServiceConfig = { providerId, last: null, getToken(asked) { return this.last = getToken(asked) } }",
+        "",
+    ),
+}
 
-    report = visit(Site(html=own), page=True)
+
+@pytest.mark.parametrize("where", OWN_CODE)
+def test_the_pages_own_get_token_runs(visit: Any, where: str) -> None:
+    before, after = OWN_CODE[where]
+    code = f"{FETCHED} const getToken = async ({{ jkt }}) => (await call({{ jkt }})).token; {before}"
+    site = Site(html=f"<script>{code}</script>{after}")
+
+    report = visit(site, page=True)
 
     assert not_passed(report) == []
+    assert report.of(MEMBER).message == 'member "u-1001" on your page, by the page\'s own getToken'
+    assert report.of(RENEW).message == "the page's getToken was called 3 times in all"
+    assert site.by_browsers == 3
+
+
+@pytest.mark.parametrize(
+    ("code", "check", "says"),
+    [
+        ("getToken: ({ jkt }) => call({ jkt })", MEMBER, "an object with a member 'token'"),
+        (
+            "getToken: async ({ jkt }) => window.kept ??= (await call({ jkt })).token",
+            RENEW,
+            "without a call of the endpoint",
+        ),
+        ("providerId: 'prov_other', getToken: async ({ jkt }) => (await call({ jkt })).token", MEMBER, "prov_other"),
+        ("getToken: async (jkt) => (await call({ jkt })).token", MEMBER, "undefined"),
+        (
+            "getToken: async ({ jkt }) => (await call({ jkt }, { credentials: 'omit' })).token",
+            MEMBER,
+            "without cookies",
+        ),
+        ("getToken: async ({ jkt }) => call({ jkt }).token", MEMBER, "undefined"),
+        ("getToken: async () => null", MEMBER, "null without a call of the endpoint"),
+        ("token: async ({ jkt }) => (await call({ jkt })).token", MEMBER, "configures no getToken"),
+    ],
+    ids=["object", "keeps", "other provider", "sends object", "no cookies", "no await", "no call", "other name"],
+)
+def test_a_fault_of_the_pages_own_code_is_found(visit: Any, code: str, check: str, says: str) -> None:
+    report = visit(Site(html=f"<script>{FETCHED} window.ServiceConfig = {{ providerId, {code} }}</script>"), page=True)
+
+    failed = failure(report)
+    assert failed.check.id == check
+    assert says in failed.message
 
 
 def test_a_login_by_header_is_sent_by_the_page(visit: Any) -> None:

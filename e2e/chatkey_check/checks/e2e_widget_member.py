@@ -6,7 +6,7 @@ from chatkey_check import reading
 from chatkey_check.exchange import origin
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed
-from chatkey_check.live.browser.causes import trouble
+from chatkey_check.live.browser.causes import configured, trouble
 from chatkey_check.model import END_TO_END, Finding, Phase, Severity, Unusable
 from chatkey_check.run import Run
 
@@ -20,7 +20,8 @@ from chatkey_check.run import Run
     passes="after one call of the endpoint, the widget is the member of the first call",
     hint="Look at the screenshot and the trace, which show what the page did.",
     mistakes=(
-        "the page's function is not called getToken",
+        "the page's function is not called getToken, or returns an object instead of its token",
+        'getToken calls fetch with credentials: "omit"',
         "a Content-Security-Policy blocks the widget's files or its socket",
         "the browser does not send the session's cookie",
     ),
@@ -47,8 +48,15 @@ def widget_member(run: Run) -> Finding:
     if identity["uid"] != calls.token.uid:
         who = f"{reading.shown(identity['uid'])}, not {reading.shown(calls.token.uid)}"
         return visit.failed(f"The widget became the member {who}.")
+    misled = configured(visit)
+    if misled:
+        return visit.failed(*misled)
     asked = visit.told("token:requested")
     if len(asked) != 1:
         return visit.failed(f"The widget called the endpoint {len(asked)} times instead of once.")
-    page = "your page" if address else "an empty page of your origin; use --page-url for one of your own"
+    page = "an empty page of your origin; use --page-url for one of your own"
+    if address and visit.state["page"]["calls"]:
+        page = "your page, by the page's own getToken"
+    elif address:
+        page = "your page, by a getToken of this program: the page configures no widget"
     return passed(f"member {reading.shown(identity['uid'])} on {page}")

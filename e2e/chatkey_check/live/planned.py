@@ -43,6 +43,7 @@ class PlannedVisit:
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
         self._identity = "member"
+        self.page_calls = 0
         self.elsewhere = False
         self._event = "token:requested"
         self._load()
@@ -50,7 +51,8 @@ class PlannedVisit:
 
     @property
     def state(self) -> dict[str, Any]:
-        return {"identity": {"identity": self._identity, "uid": self._calls.token.uid}}
+        page = {"provider": None, "getToken": "", "calls": 0}
+        return {"identity": {"identity": self._identity, "uid": self._calls.token.uid}, "page": page}
 
     @property
     def stored(self) -> str | None:

@@ -26,8 +26,18 @@ def trouble(visit: Visit, wanted: str) -> Finding:
 def _cause(visit: Visit) -> tuple[str, str]:
     """Return the message and the hint about what happened."""
     state = visit.state
-    message, hint = _blocked(visit, state) or _by_worker(visit) or _told(visit) or _silence(visit)
+    message, hint = _blocked(visit, state) or configured(visit) or _by_worker(visit) or _told(visit) or _silence(visit)
     return message, f"{hint} {WORKER}" if state["worker"] and hint != WORKER else hint
+
+
+def configured(visit: Visit) -> tuple[str, str] | None:
+    """Return a message and a hint if the page's configuration has another provider than the tokens, or no getToken."""
+    page, ours = visit.state["page"], visit.calls.provider_id
+    if page["provider"] not in {None, ours}:
+        return f"The page configures the provider {page['provider']}, not {ours}.", f'Set providerId: "{ours}".'
+    if page["provider"] is not None and page["getToken"] != "function":
+        return "The page configures no getToken.", "Add getToken to ServiceConfig. Without it, everybody is a visitor."
+    return None
 
 
 def _blocked(visit: Visit, state: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -91,6 +101,17 @@ def _led_away(visit: Visit) -> str:
 
 def _nobody(visit: Visit) -> tuple[str, str]:
     """Explain a null. The session has only cookies that a browser sends, so attributes of cookies are not the cause."""
+    page = visit.state["page"]
+    if page["calls"] and not visit.token_calls:
+        return (
+            "The page's getToken returned null without a call of the endpoint.",
+            "Let getToken fetch the endpoint with method, address and body of this check (--body, --method, --query).",
+        )
+    if page["calls"] and visit.cookies and "cookie" not in dict(visit.exchanges[-1].request.headers):
+        return (
+            "The page's getToken calls the endpoint without cookies, and gets null.",
+            'Call fetch with credentials: "same-origin" or "include".',
+        )
     unsent = sorted(visit.calls.member.cookies.keys() - visit.cookies.keys())
     if unsent:
         return (

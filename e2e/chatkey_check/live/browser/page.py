@@ -11,10 +11,12 @@ from typing import Final
 
 from chatkey_check.exchange import Exchange, Header, Response
 from chatkey_check.model import Service
-from chatkey_check.shape import Shape
+from chatkey_check.target import Target
 
 EMPTY_PATH: Final = "/chatkey-check"
 EMPTY: Final = b"<!doctype html><html><head><meta charset=utf-8><title>chatkey check</title></head><body></body></html>"
+PATIENCE_MS: Final = 1000
+"""Milliseconds after the load of a page in which its scripts may still configure the widget."""
 POLICY: Final = "content-security-policy"
 OF_THE_WIRE: Final = frozenset({"content-length", "content-encoding", "transfer-encoding", "connection", "keep-alive"})
 META: Final = re.compile(
@@ -110,8 +112,8 @@ def _with_script(body: bytes, service: Service, nonce: str | None) -> bytes:
 CONFIGURE: Final = """(() => {
   const given = GIVEN;
   if (window !== window.top || location.origin !== given.origin) return;
-  const told = [], blocked = [];
-  Object.defineProperty(window, "chatkeyCheck", { value: { told, blocked } });
+  const told = [], blocked = [], page = { provider: null, getToken: "", calls: 0 };
+  Object.defineProperty(window, "chatkeyCheck", { value: { told, blocked, page } });
   document.addEventListener("securitypolicyviolation", ({ blockedURI, effectiveDirective, disposition }) => {
     const concerns = ["wasm-eval", ...given.needed].some((needed) => blockedURI.startsWith(needed));
     if (concerns && disposition === "enforce") blocked.push({ what: blockedURI, directive: effectiveDirective });
@@ -133,33 +135,53 @@ CONFIGURE: Final = """(() => {
     const bare = text.trim();
     return (bare.startsWith('"') ? JSON.parse(bare) : bare === "null" ? "" : bare) || null;
   };
-  const config = { providerId: given.providerId, getToken };
-  let listening = false;
-  // A page that has the widget already sets a configuration of its own; this one stays.
-  Object.defineProperty(window, "ServiceConfig", {
-    get() {
-      if (!listening && window.Service) {
-        listening = true;
+  let started = false;
+  const ofPage = (config) => {
+    if (started) return config;
+    started = true;
+    page.provider = String(config?.providerId);
+    page.getToken = typeof config?.getToken;
+    const counted = page.getToken === "function" && function (...values) {
+      page.calls += 1;
+      return config.getToken.apply(this, values);
+    };
+    return { ...config, providerId: given.providerId, ...(counted ? { getToken: counted } : {}) };
+  };
+  const globally = (about) => Object.defineProperty(window, "ServiceConfig", { ...about, configurable: true });
+  globally({ set: (config) => globally({ value: ofPage(config), writable: true }) });
+  let start;
+  Object.defineProperty(window, "initService", {
+    configurable: true,
+    get: () => start && ((config) => start(ofPage(config))),
+    set(real) {
+      start = real;
+      queueMicrotask(() => { // the widget's script has run
         window.Service.on("*", (detail, name) => told.push({ name, detail }));
-      }
-      return config;
+        const { set } = Object.getOwnPropertyDescriptor(window, "ServiceConfig");
+        if (set) globally({ set: (config) => set(ofPage(config)) });
+      });
     },
-    set() {},
   });
+  // A page that configures no widget gets one with a getToken like that of an integrator.
+  const alone = () => started || (started = true, window.ServiceConfig = { providerId: given.providerId, getToken });
+  addEventListener("load", () => setTimeout(alone, given.patience));
 })();"""
-"""Runs before the page's own scripts. Configures the widget, and records its events and what a policy blocks of it."""
+"""Runs before the page's own scripts. Lets the page configure the widget for our service, counts the calls of the
+page's getToken, and records the widget's events and what a policy blocked."""
 
 
-def configuration(
-    service: Service, *, page: str, url: str, shape: Shape, provider_id: str, headers: Iterable[Header]
-) -> str:
-    """Return the script that configures the widget on a page's origin, with a `getToken` like that of an integrator."""
+def configuration(service: Service, *, target: Target, provider_id: str, headers: Iterable[Header]) -> str:
+    """Return the script with which the widget on a page uses this service, and the configuration of the page.
+
+    If the page has no configuration, the script adds one, with a `getToken` like that of an integrator.
+    """
     given = {
-        "origin": page,
-        "url": url,
-        "shape": shape.browser(),
+        "origin": target.page,
+        "url": target.url,
+        "shape": target.shape.browser(),
         "providerId": provider_id,
         "headers": dict(headers),
-        "needed": [service.url, service.socket_uri, service.sdk_url, url],
+        "needed": [service.url, service.socket_uri, service.sdk_url, target.url],
+        "patience": PATIENCE_MS if target.page_url else 0,
     }
     return CONFIGURE.replace("GIVEN", json.dumps(given), 1)

@@ -29,18 +29,20 @@ CLICK_MS: Final = 5_000
 END_MS: Final = 2_000
 """Milliseconds to wait for Playwright to report the end of a call."""
 UNTIL: Final = """([identity, events, after]) => {
-  const { told = [], blocked = [] } = window.chatkeyCheck ?? {};
+  const { told = [], blocked = [], page = {} } = window.chatkeyCheck ?? {};
   const since = told.slice(after).map(({ name }) => name);
   const there = window.Service?.identity?.identity === identity &&
     events.every((names) => names.some((name) => since.includes(name)));
   const missing = document.readyState === "complete" && !window.Service;
-  return there || missing || blocked.length > 0 || since.includes("error") || since.includes("token:none");
+  const mute = page.provider && page.getToken !== "function" && window.Service?.identity;
+  return there || missing || mute || blocked.length > 0 || since.includes("error") || since.includes("token:none");
 }"""
 RENEWED: Final = (("token:received",), ("token:refreshed", "socket:ready"))
 """After a jump of the clock, the old socket may be lost. The widget then opens a new one, as after a sleep."""
 STATE: Final = """() => ({
   told: window.chatkeyCheck?.told ?? [],
   blocked: window.chatkeyCheck?.blocked ?? [],
+  page: window.chatkeyCheck?.page ?? null,
   identity: window.Service?.identity ?? null,
   worker: Boolean(navigator.serviceWorker?.controller),
 })"""
@@ -60,6 +62,7 @@ class Visit:
         """Requests to the service or the endpoint that failed, and the browser's own errors."""
         self._document = Document(200, (), b"")
         self._after = 0
+        self._earlier_calls = 0
         self._finished: set[Request] = set()
         self._kept: tuple[str, ...] | None = None
         self._context = browser.new_context(
@@ -83,6 +86,7 @@ class Visit:
 
     def reload(self) -> None:
         """Reload the page with the browser's cookies, and wait as in `open`. Raises `Unusable`."""
+        self._earlier_calls = self.page_calls
         cookies = {name: str(cookie["value"]) for name, cookie in self._cookies_for(self.address).items()}
         self._show(lambda: self.page.reload(wait_until="commit"), self.calls.member.with_cookies(cookies))
 
@@ -128,9 +132,17 @@ class Visit:
 
     @property
     def state(self) -> dict[str, Any]:
-        """The widget's events and identity, what a policy blocked, and whether a service worker is active."""
+        """The widget's events and identity, what a policy blocked, and whether a service worker is active.
+
+        `page` is the configuration of the page: its provider, the type of its getToken, and how often that was called.
+        """
         state: dict[str, Any] = self.page.evaluate(STATE)
         return state
+
+    @property
+    def page_calls(self) -> int:
+        """How often the page's own getToken was called, before and after the reload."""
+        return self._earlier_calls + int(self.state["page"]["calls"])
 
     @property
     def events(self) -> list[dict[str, Any]]:
@@ -217,16 +229,14 @@ class Visit:
         headers = [*session.headers, *((name, session.filled(value)) for name, value in target.headers)]
         script = configuration(
             self.service,
-            page=target.page,
-            url=target.url,
-            shape=target.shape,
+            target=target,
             provider_id=self.calls.provider_id,
             headers=[header for header in headers if header[0].lower() not in BROWSERS_OWN],
         )
         self._context.add_init_script(script)
         self._context.clock.install()
         self._context.route(lambda url: url.partition("#")[0] == self.address, self._answer)
-        self._context.route(lambda url: url.endswith("/sdk.js") and url != self.service.sdk_url, _refuse)
+        self._context.route(lambda url: url.endswith("/sdk.js") and url != self.service.sdk_url, self._replace)
         self._context.tracing.start(screenshots=True, snapshots=True)
 
     def _listen(self) -> None:
@@ -263,6 +273,10 @@ class Visit:
         else:
             route.continue_()
 
+    def _replace(self, route: Route) -> None:
+        """Answer the page's request for its widget with our script, so that `onload` of the script's element runs."""
+        route.fulfill(response=route.fetch(url=self.service.sdk_url))
+
     def _note_request(self, request: Request) -> None:
         target = self.calls.target
         there = request.url.partition("?")[0] == target.url.partition("?")[0]
@@ -285,11 +299,6 @@ class Visit:
         target, session = self.calls.target, self.calls.member
         values = [*session.secrets, *([target.secret] if target.secret else [])]
         return [form for value in values for form in (value, quote(value, safe=""))]
-
-
-def _refuse(route: Route) -> None:
-    """Block a widget script that the page already includes, so that it does not replace our widget."""
-    route.abort()
 
 
 def _exchange(request: Request, *, is_over: bool) -> Exchange:
