@@ -22,6 +22,7 @@ def bounded(seconds: float) -> Iterator[None]:
     unbounded = SyncBase._sync  # noqa: SLF001  (every call of the synchronous API passes here, and nowhere else)
 
     def sync(self: SyncBase, call: CoroutineType[Any, Any, Any]) -> Any:
+        __tracebackhide__ = True  # as in Playwright's: the failing line is the test's
         has_own = call.__name__ in ENDLESS or "timeout" in getcoroutinelocals(call)
         return unbounded(self, call if has_own else _within(seconds, type(self).__name__, call))
 
@@ -34,6 +35,7 @@ def bounded(seconds: float) -> Iterator[None]:
 
 
 async def _within(seconds: float, of: str, call: CoroutineType[Any, Any, Any]) -> Any:
+    __tracebackhide__ = True
     try:
         async with asyncio.timeout(seconds):
             return await call
