@@ -2,8 +2,8 @@
 
 A page's blocks run in their order, in one shell. A command that serves runs in the background until the page ends. A
 block that cannot run has a mark in the page, with the reason: `<!-- not run: needs your own service -->`. A command
-that fails on purpose has a mark with its status: `<!-- ends with 1 -->`. A tutorial shows the output of a block below
-it. The first line of this text must be in the real output.
+that fails on purpose has a mark with its status: `<!-- ends with 1 -->`. Output that a page shows below a block must be
+in the real output, line by line. `…` stands for any text, and a decimal fraction for any number.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAGES: Final = [
 SHELL: Final = {"console", "sh"}
 BLOCK: Final = re.compile(
     r"^(?:<!-- not run: (?P<why>[^\n]+) -->\n)?(?:<!-- ends with (?P<status>\d) -->\n)?"
-    r"```(?P<language>console|sh|json|python)\n(?P<text>.*?)^```$(?:\n\n```text\n(?P<shown>[^\n]*))?",
+    r"```(?P<language>console|sh|json|python)\n(?P<text>.*?)^```$(?:\n\n```text\n(?P<shown>.*?)^```$)?",
     re.MULTILINE | re.DOTALL,
 )
 NAMED: Final = re.compile(r"[` ]([\w-]+\.(?:json|py))\b")
@@ -56,7 +56,7 @@ class Block(NamedTuple):
     why: str | None
     status: int
     shown: str
-    """The first line of the output that the page shows."""
+    """The output that the page shows."""
     before: str
     """The paragraph or command in front of the block. It names the file that the block prints."""
 
@@ -154,8 +154,18 @@ def test_the_commands_of_a_page_run_as_they_are_written(page: Path, wheels: Path
                 (room / named[-1]).write_text(block.text, "utf-8")
         for block in found:
             printed = [_run(line, room, environ, running, block.status) for line in commands(block)]
-            if page.stem.startswith("tutorial-") and printed:
-                assert block.shown in "\n".join(printed), f"{block.shown!r} is not in:\n{printed}"
+            if printed:
+                compare(block.shown, "\n".join(printed))
+
+
+def compare(shown: str, printed: str) -> None:
+    """Assert that `printed` has the lines that a page shows, in their order."""
+    rest = printed
+    for line in filter(str.strip, shown.splitlines()):
+        words = re.escape(" ".join(line.split())).replace("…", ".*").replace(r"\ ", r"\s+")
+        found = re.search(re.sub(r"\d+\\\.\d+", r"[\\d.]+", words), rest)
+        assert found, f"{line!r} is not in the output after the lines before it:\n{printed}"
+        rest = rest[found.end() :]
 
 
 def _run(line: str, room: Path, environ: dict[str, str], running: ExitStack, status: int) -> str:

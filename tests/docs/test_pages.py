@@ -4,6 +4,8 @@ import ast
 import inspect
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
@@ -124,11 +126,9 @@ def test_no_cell_of_a_table_is_long(page: Path) -> None:
 
 
 @each_reading
-def test_a_page_says_whom_it_is_for_and_what_to_read_next(page: Path) -> None:
-    text = prose(page)
-    said, after = text.partition("\n## ")[0], re.findall(r"^Next: .*", text, re.MULTILINE)
+def test_a_page_says_what_to_read_next(page: Path) -> None:
+    after = re.findall(r"^Next: .*", prose(page), re.MULTILINE)
 
-    assert re.search(r"This (?:page|tutorial) is for \w+", said)
     assert "](" in " ".join(after)
 
 
@@ -346,7 +346,11 @@ PASSED_ON = {
 """Options that `chatkey e2e` passes on to pytest and pytest-playwright."""
 
 
+OF_ALL_COMMANDS = {"decisions.md", "threats.md", "CHANGELOG.md", "CONTRIBUTING.md"}
+"""Pages whose sentences are about any command."""
+
 PROGRAMS = {
+    "chmod",
     "cp",
     "export",
     "mkdir",
@@ -364,16 +368,62 @@ PROGRAMS = {
 }
 
 
-def check_chatkey(words: list[str]) -> None:
-    """Find the subcommand that the words name. Assert that the subcommand has every option among the words."""
+OTHERS = {
+    **dict.fromkeys(("--connect-to", "--resolve"), "curl"),
+    **dict.fromkeys(("--host", "--port"), "show-trace"),
+    **dict.fromkeys(("--headless", "--processes"), "Locust"),
+    **dict.fromkeys(("--agent", "--quick", "--times"), "benchmarks"),
+}
+"""Options of other programs in sentences: the page must name the program."""
+
+
+def named(words: list[str]) -> click.Command:
+    """Return the command that the words name, or the group of which they name no command."""
     command: click.Command = click.Group(commands=chatkey())
-    rest = list(words)
-    while isinstance(command, click.Group) and rest:
-        command = command.commands[rest.pop(0)]
-    known = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-    used = {word.partition("=")[0] for word in rest if word.startswith("-")}
+    for word in words:
+        if not isinstance(command, click.Group) or word.startswith("-"):
+            break
+        command = command.commands[word]
+    return command
+
+
+def options_of(command: click.Command) -> set[str]:
+    """Return the options of a command, or of all commands of a group."""
+    if isinstance(command, click.Group):
+        return set[str]().union(*map(options_of, command.commands.values()))
+    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+
+
+def check_chatkey(words: list[str]) -> None:
+    """Find the subcommand that the words name. Assert that it has every option among the words."""
+    command = named(words)
+    used = {word.partition("=")[0] for word in words if word.startswith("-")}
     passed_on = PASSED_ON if command.context_settings.get("ignore_unknown_options") else set[str]()
-    assert used <= known | passed_on, f"`chatkey {' '.join(words)}`"
+    assert used <= options_of(command) | passed_on, f"`chatkey {' '.join(words)}`"
+
+
+@pytest.fixture(scope="module")
+def pytests() -> set[str]:
+    """The options of pytest with the plugins that the pages name."""
+    command = [sys.executable, "-m", "pytest", "--help", "-p", "playwright", "-p", "chatkey_e2e.plugin"]
+    told = subprocess.run(command, cwd=ROOT / "docs", capture_output=True, text=True, check=True).stdout
+    return {"--junitxml", *re.findall(r"--[\w-]+", told)}  # an alias, which the help leaves out
+
+
+@each_page
+def test_every_option_in_a_sentence_belongs_to_a_command_that_the_page_names(page: Path, pytests: set[str]) -> None:
+    lines = list(spoken(page))
+    commands = [named(words) for program, *words in lines if program == "chatkey"]
+    known = set[str]().union({"--"}, *map(options_of, commands))
+    if page.name in OF_ALL_COMMANDS:
+        known |= options_of(click.Group(commands=chatkey()))
+    if any(program == "pytest" for program, *_ in lines) or chatkey()["e2e"] in commands:
+        known |= pytests
+    known |= {option for option, program in OTHERS.items() if program in page.read_text()}
+
+    spans = (re.match(r"--[\w-]*", span) for span in INLINE.findall(prose(page)))
+
+    assert {span[0] for span in spans if span} <= known
 
 
 @each_page
