@@ -11,14 +11,12 @@ from chatkey_check.model import Question, Severity
 from chatkey_check.reports import summary
 
 INTRODUCTION: Final = """\
-This page is for integrators.
+[`chatkey check`](check-endpoint.md) judges a `getToken` endpoint by these checks, in this order, so that the first
+failure is the cause. `chatkey check --explain ID` shows one of them in the terminal.
 
-[`chatkey check`](check-endpoint.md) makes the following checks of a `getToken` endpoint, in an order
-that helps with debugging. `chatkey check --explain ID` explains one check in the terminal.
-
-If a **must** check fails, people cannot sign in, or the wrong people can sign in. If a **should** or **info** check
-fails, the endpoint works but can be improved, and the checker reports a warning. A normal call is `POST {"jkt": …}`
-with the session of the login, `Content-Type: application/json` and the page's own `Origin`.
+If a **must** check fails, people cannot sign in, or the wrong people can. A **should** or **info** check that fails is
+a warning. A *normal call* is `POST {"jkt": …}` with the session of the login, `Content-Type: application/json` and the
+page's own `Origin`. The list below each check names common mistakes, the arrow what to change.
 """
 NEXT: Final = "\nNext: [common mistakes](common-mistakes.md).\n"
 LANGUAGES: Final = {"Python": "python", "Node.js": "js", "PHP": "php", "nginx": "nginx", "Vite": "js", "page": "js"}
@@ -37,12 +35,10 @@ def _groups() -> Iterator[str]:
 
 def _check(check: Question) -> Iterator[str]:
     about = " · ".join(filter(None, (f"**{Severity(check.severity)}**", summary.source(check))))
-    yield f"\n### {check.id}\n\n{_prose(check.why)}\n\n- Level: {about}\n"
-    yield f"- Sent: {_prose(check.sent)}\n- Passes if: {_prose(check.passes)}\n"
-    if check.needs:
-        yield f"- Judged only if these pass: {', '.join(f'`{name}`' for name in check.needs)}\n"
-    yield "".join(["- Mistakes that cause it:\n", *(f"  - {_prose(mistake)}\n" for mistake in check.mistakes)])
-    yield f"\nWhat to change: {_prose(check.hint)}\n"
+    yield f"\n### {check.id}\n\n{_prose(check.why)}\n\n{about}\n\n"
+    yield f"Sent: {_prose(check.sent)}. Passes if {_prose(check.passes)}.\n\n"
+    yield "".join(f"- {_prose(mistake)}\n" for mistake in check.mistakes)
+    yield f"\n→ {_prose(check.hint)}\n"
     for language, code in check.mend.items():
         yield f"\n```{LANGUAGES[language]}\n{code}\n```\n"
 

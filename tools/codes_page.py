@@ -91,14 +91,13 @@ Row = tuple[str, str, str, str, str, str, str]
 """Code, sources, phase, cause, remedy, whether the widget tries again, and the text that the person reads."""
 
 INTRODUCTION: Final = """\
-This page is for integrators and implementers. The page receives the following errors in the handle's `error` event and
-in `service:error`, as `{code, phase, message, remediation, retryable}`. If an error happens before the widget starts,
-the script reports the error, and rejects the promise `ready` with the error. The widget passes the server's codes on.
-The panel shows the text for the person in [one of three languages](decisions.md#d-12-the-widget).
+Your page gets these errors in the handle's `error` event and in `service:error`, as
+`{code, phase, message, remediation, retryable}`; before the widget starts, the script reports them and rejects the
+promise `ready`. The person reads the text in [one of three languages](decisions.md#d-12-the-widget).
 
-In an HTTP answer, the code is in `error.code`, and the status belongs to the code. On the socket, the code is in an
-`error` frame. If the error ends the connection, the socket closes with the close code. In the message to the opener,
-the code is in `error.code`. The text in `error.message` names the wrong member.
+The service sends the code in `error.code` of an HTTP answer, in an `error` frame on the socket, which closes with the
+close code if the error ends the connection, or in `error.code` of the message to the opener. `error.message` names the
+wrong member.
 
 """
 

@@ -22,11 +22,10 @@ LEVELS = ("must", "should", "kit")
 HEAD = """\
 # The contract, sentence by sentence
 
-The command `nox -s docs -- --write` writes this page from [contract.toml](contract.toml). Do not edit the page.
+<!-- `nox -s docs -- --write` writes this page from contract.toml. -->
 
-This page is for implementers. Each entry contains one sentence and the tests that show the sentence. The levels
-**must** and **should** mark the normative sentences of the public contract. The level **kit** marks a decision of this
-kit where the contract is silent (`D-…`, explained on the page of [decisions](decisions.md)).
+**must** and **should** are the public contract's own words. **kit** marks what this kit decided where the contract is
+silent ([decisions](decisions.md)). The tests of a sentence name its id: `git grep 2.4/cnf.jkt` finds them.
 """
 
 
@@ -73,16 +72,8 @@ def page() -> str:
 
 
 def _entry(entry: Entry, tests: list[str]) -> str:
-    shown = f"Shown by {_shown_by(tests)}" if tests else entry.reason
+    shown = f"tests: {len(tests)}" if tests else entry.reason
     return f"\n### {entry.id}\n\n{entry.text}\n\n**{entry.level}** · {shown}\n"
-
-
-def _shown_by(tests: list[str]) -> str:
-    links = []
-    for module, group in groupby(tests, key=lambda test: test.partition("::")[0]):
-        count = len(list(group))
-        links.append(f"[{Path(module).stem}](../{module})" + (f" x{count}" if count > 1 else ""))
-    return ", ".join(links)
 
 
 def _marks(module: Path) -> Iterator[tuple[str, str]]:

@@ -15,16 +15,15 @@ from chatkey_server.settings import SETTINGS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-NOTE = "The command `nox -s docs -- --write` writes this page from the code. Do not edit the page.\n\n"
+NOTE = "<!-- `nox -s docs -- --write` writes this page from the code. -->\n\n"
 
 
 def settings() -> str:
     entries = (f"## {setting.name}\n\n{setting.help}{_default(setting.default)}\n" for setting in SETTINGS)
     return (
-        "# Settings\n\nThis page is for operators and developers. The server reads its settings from environment "
-        "variables, and checks the settings before it starts. If a setting is wrong, the error names the setting and "
-        "says what to write, but never shows the value. The server treats an empty variable like a variable that is "
-        f"not set.\n\n{NOTE}" + "\n".join(entries) + "\nNext: [run the service](operators.md).\n"
+        "# Settings\n\nThe server reads its settings from environment variables, and checks them before it starts. An "
+        "error names the setting and says what to write, but never shows the value. An empty variable is not set."
+        f"\n\n{NOTE}" + "\n".join(entries) + "\nNext: [run the service](operators.md).\n"
     )
 
 
@@ -33,7 +32,7 @@ def commands() -> str:
     found = [EntryPoint(name, value, GROUP) for name, value in sorted(declared.items())]
     helps = (page for command in found for page in _command_pages(command.load(), ("chatkey", command.name)))
     end = "\nNext: [settings](settings.md), for `chatkey serve`.\n"
-    return f"# Commands\n\nThis page is for everybody.\n\n{NOTE}{_extras(found)}\n" + "\n".join(helps) + end
+    return f"# Commands\n\n{NOTE}{_extras(found)}\n" + "\n".join(helps) + end
 
 
 def _extras(found: list[EntryPoint]) -> str:

@@ -14,21 +14,17 @@ from chatkey_server.settings import SETTINGS, Setting
 from chatkey_server.socket.connection import REAUTH_SECONDS
 
 HEAD: Final = """\
-This page is for implementers and operators. The first table lists the limits that are [settings](settings.md) of our
-service, with their defaults. The second table lists fixed limits, which are part of [the profile](protocol.md). Another
-service may have other limits. A client that exceeds a limit receives the code in the last column. If a rate is
-exceeded, the client also receives `Retry-After` (HTTP) or `retry_after` (socket).
+The first table has the limits that are [settings](settings.md) of our service, with their defaults; another service
+may have others. The second has fixed limits, which are part of [the profile](protocol.md). A client that exceeds a
+limit gets the code in the last column and, for a rate, `Retry-After` (HTTP) or `retry_after` (socket).
 
-A rate is an allowance that refills evenly. A client may use the whole allowance at once. Requests are counted per
-person, or per client address. All IPv6 addresses with the same first 64 bits are counted as one address.
+A rate is an allowance that refills evenly and may be used up at once. It is counted per person or per client address;
+IPv6 addresses with the same first 64 bits are one address.
 
-The limits apply to each process of the service separately, with two exceptions. If Redis is configured, the limits that
-say so in their setting apply to all processes together. The limit on password guesses for agents and administrators
-(ten per minute from one client address) then also applies to all processes together. While Redis is down, these limits
-apply to each process separately, too. Each process then begins with its own previous count.
-
-Quotas for messages are counted for all processes a moment later. With several processes, a quota can therefore be
-exceeded by a message or two per process.
+Each process counts for itself. With Redis, all processes together count the limits that say so in their setting, and
+the password guesses for agents and administrators (ten per minute from one client address). While Redis is down, each
+process goes on from its own count. Quotas for messages are summed up a moment later, so each process may exceed them
+by a message or two.
 
 Next: [codes](codes.md).
 """

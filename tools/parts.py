@@ -251,8 +251,8 @@ def _elsewhere() -> Iterator[tuple[str, ...]]:
 
 
 INCLUDES: Final = {
-    "before the first release": "Before the first release, run `python -m nox -s wheels` in a checkout, and set "
-    "`PIP_FIND_LINKS` to its folder\n`dist`: pip finds chatkey there."
+    "before the first release": "Before the first release: `python -m nox -s wheels` in a checkout, then "
+    "`export PIP_FIND_LINKS=CHECKOUT/dist`."
 }
 """Sentences that are in several pages. A release empties the first one."""
 

@@ -10,15 +10,9 @@ from typing import Final
 
 HERE: Final = Path(__file__).parents[1] / "tests" / "refusals"
 INTRODUCTION: Final = """\
-This page is for implementers.
-
-Each row describes one input that the server, the socket or the popup must refuse, and the result of the refusal. The
-test of a row has the row's id, and sends the invalid input and a similar valid input. For example,
-`python -m pytest tests -k JWT-151` runs the test of the row `JWT-151`. The tests of the rows `HTM-…` run in a real
-browser, in `nox -s e2e`.
-
-If a rule of the kit makes a row pointless, the row says so. [Another page](threats.md) groups
-the rows by attack.
+Each row is one input that the server, the socket or the popup must refuse. Its test sends the invalid input and a
+similar valid one, and has the row's id: `python -m pytest tests -k JWT-151`. The rows `HTM-…` run in a real browser, in
+`nox -s e2e`. [Threats](threats.md) groups the rows by attack.
 """
 NEXT: Final = "\nNext: the same as data in [the vectors](vectors.md).\n"
 
