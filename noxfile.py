@@ -308,7 +308,7 @@ def _try(session: nox.Session, files: Sequence[Path], wheels: Sequence[Path], py
     install = ("uv", "pip", "install", "--quiet", "--python", python)
     base = ("--compile-bytecode", "--constraint", "requirements/run.txt")  # compiled, as pip does
     session.run(*install, *base, str(files[0]))
-    session.run(python, "tools/check_base.py", external=True)
+    session.run(python, "-m", "tools.check_base", external=True)
     session.run(*install, "--constraint", "requirements/run.txt", f"chatkey[all] @ {files[0].as_uri()}", str(files[1]))
     session.run(python, "tools/check_wheel.py", *map(str, wheels), external=True)
     return python

@@ -1,6 +1,6 @@
 """Checks the base installation of the wheel, without extras: the fake provider and `chatkey check`.
 
-Run it with the Python in which the wheel is installed.
+Run it with the Python in which the wheel is installed: `python -m tools.check_base`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from chatkey_stack.process import Process
 
 SCRIPTS: Final = Path(sysconfig.get_path("scripts"))
 CHATKEY: Final = str(SCRIPTS / "chatkey")
-CHECKOUT: Final = str(Path(__file__).parents[1])
 MOST_PACKAGES: Final = 20
 MOST_MEGABYTES: Final = 35
 """The largest base: the fake provider, and the checker over HTTP. The size includes the bytecode, which pip writes."""
@@ -82,7 +81,6 @@ def check_check() -> None:
 
     The endpoint comes from our tests, and needs only the standard library.
     """
-    sys.path.append(CHECKOUT)
     from tests.check.mutants.mutant_backend import PROVIDER, SECRET, SESSIONS, Backend, Clock  # noqa: PLC0415
     from tests.check.mutants.mutant_server import Server  # noqa: PLC0415
 
