@@ -89,7 +89,7 @@ def test_nothing_is_kept_of_a_sign_in_that_is_complete(visitor: Driver) -> None:
 
     post(visitor, message)
 
-    assert (kept, visitor.sign_in) == (f"google {message['nonce']}", None)
+    assert (kept, visitor.sign_in) == (f"google {message['nonce']} {message['nonce']}", None)
 
 
 def test_no_window_is_opened_without_its_opener() -> None:
@@ -305,6 +305,22 @@ def test_events_of_a_replaced_popup_do_not_affect_the_open_one(visitor: Driver) 
     assert visitor.view.signing_in == "github"
     visitor.feed(events.PopupClosed(visitor.last(effects.OpenPopup).ref))
     assert visitor.errors() == [Fault.POPUP_LOST]
+
+
+def test_a_tab_has_one_sign_in_window_and_shares_it_with_no_other_tab(make_widget: MakeWidget) -> None:
+    """A browser reuses a window by its name, even if another tab with the same opener has opened the window."""
+    tab, other = make_widget().start(), make_widget().start()
+    other.chance.count = 100
+    click(tab, "google")
+    click(other, "google")
+    of_tab, of_other = (widget.last(effects.OpenPopup).name for widget in (tab, other))
+    reloaded = make_widget(sign_in=tab.sign_in).start()
+
+    click(tab, "github")
+    click(reloaded, "github")
+
+    assert of_tab != of_other
+    assert tab.last(effects.OpenPopup).name == reloaded.last(effects.OpenPopup).name == of_tab
 
 
 def test_a_replaced_blocked_popup_is_not_reported(visitor: Driver) -> None:

@@ -378,7 +378,7 @@ async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
     """F161: `feed` must return only after the browser has tried to open the window."""
     driven = run(world)
     await world.until(lambda: "ready" in world.names())
-    world.popup_opens = False
+    world.popup_opens = "nothing"
     driven.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))
 
     driven.feed(events.SocialClicked("google"))
@@ -480,7 +480,7 @@ async def test_a_closed_socket_is_reported_with_its_code_and_sends_nothing_more(
 
 
 async def test_a_popup_that_opens_is_not_called_blocked(world: World) -> None:
-    machine = Wishing(effects.OpenPopup(1, "https://chat.test/start"))
+    machine = Wishing(effects.OpenPopup(1, "https://chat.test/start", "sign-in"))
 
     machine.drive(world)
 

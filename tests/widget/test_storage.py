@@ -10,6 +10,7 @@ from tests.widget.world import TOKEN, World, run
 
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
+from chatkey_widget.in_app import is_in_app, outside
 
 ELSEWHERE = "open this page in your browser"
 
@@ -54,13 +55,16 @@ def test_storage_that_keeps_failing_is_reported_once(member: Driver) -> None:
 
 
 @pytest.mark.contract("D-12/always-chat")
-def test_a_browser_without_storage_and_windows_shows_where_to_sign_in(make_widget: MakeWidget) -> None:
+@pytest.mark.parametrize(("degraded", "in_page"), [("missing", False), (None, True)])
+def test_a_browser_without_windows_shows_where_to_sign_in(
+    make_widget: MakeWidget, *, degraded: str | None, in_page: bool
+) -> None:
     """F023: the first click opens no window. From then on, the panel must show a sentence in place of the buttons."""
-    widget = make_widget(degraded="missing").start()
+    widget = make_widget(degraded=degraded).start()
     assert not widget.view.sign_in_elsewhere
 
     widget.feed(events.SocialClicked("google"))
-    widget.feed(events.PopupBlocked(widget.last(effects.OpenPopup).ref))
+    widget.feed(events.PopupBlocked(widget.last(effects.OpenPopup).ref, in_page=in_page))
 
     assert widget.errors() == [Fault.POPUP_UNSUPPORTED]
     assert widget.view.sign_in_elsewhere
@@ -78,3 +82,30 @@ def test_a_page_that_cannot_open_windows_never_shows_a_button(make_widget: MakeW
     assert without.view.sign_in_elsewhere
     assert without.errors() == []
     assert not with_windows.view.sign_in_elsewhere
+
+
+IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15"
+ANDROID = "Mozilla/5.0 (Linux; Android 15; Pixel 8; wv) AppleWebKit/537.36 Chrome/149.0.0.0 Mobile Safari/537.36"
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "in_app", "address"),
+    [
+        (
+            f"{IPHONE} Mobile/22F76 [FBAN/FBIOS;FBAV/520.0;FBBV/7;FBDV/iPhone15,2]",
+            True,
+            "x-safari-https://a.test/b?c=d",
+        ),
+        (f"{ANDROID} [FB_IAB/FB4A;FBAV/520.0;]", True, "intent://a.test/b?c=d#Intent;scheme=https;end"),
+        (f"{IPHONE} Mobile/22F76 Instagram 390.0", True, "x-safari-https://a.test/b?c=d"),
+        (f"{ANDROID} Instagram 390.0 Android", True, "intent://a.test/b?c=d#Intent;scheme=https;end"),
+        (f"{IPHONE} Version/18.5 Mobile/15E148 Safari/604.1", False, "x-safari-https://a.test/b?c=d"),
+        ("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/149.0.0.0 Safari/537.36", False, None),
+    ],
+)
+def test_an_apps_browser_is_known_by_its_name_and_has_an_address_that_leads_out(
+    *, user_agent: str, in_app: bool, address: str | None
+) -> None:
+    assert is_in_app(user_agent) is in_app
+    assert outside(user_agent, "https://a.test/b?c=d#e") == address
+    assert outside(user_agent, "about:srcdoc") is None

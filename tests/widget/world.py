@@ -20,6 +20,7 @@ from chatkey_widget.machine import Machine
 from chatkey_widget.ports import (
     Answer,
     MicrophoneRefused,
+    Opened,
     PopupListener,
     Ports,
     Prepared,
@@ -102,7 +103,7 @@ class World:
     closed: list[int] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     patience: float | None = None
-    popup_opens: bool = True
+    popup_opens: Opened = "window"
     opens: bool = True
     signing_in: str | None = None
     waiting: str | None = None
@@ -276,9 +277,8 @@ class World:
 @dataclass
 class Popups:
     world: World
-    opened: list[str] = field(default_factory=list)
 
-    def open(self, url: str, listener: PopupListener) -> bool:
+    def open(self, url: str, name: str, listener: PopupListener) -> Opened:
         self.world.asked.append("popup")
         self.world.popup = listener
         return self.world.popup_opens

@@ -45,7 +45,7 @@ class Settings:
     languages.
 
     `locale` is the language that the page has chosen. `languages` are the languages of the browser's user, best first.
-    `popups` says whether the page can open windows at all.
+    `popups` says whether the page can open windows beside itself.
     """
 
     base_url: str

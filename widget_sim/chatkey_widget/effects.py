@@ -223,10 +223,14 @@ class CancelTimer:
 
 @dataclass(frozen=True, slots=True)
 class OpenPopup:
-    """Open the popup at once. Browsers allow this only within the click."""
+    """Open the popup at once. Browsers allow this only within the click.
+
+    The browser reuses a window with the same `name`, even that of another tab.
+    """
 
     ref: int
     url: str
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,10 @@ class SocialClicked:
 
 @dataclass(frozen=True, slots=True)
 class PopupBlocked:
+    """The browser opened no popup. `in_page` is true if it wanted to open the sign-in in place of the page."""
+
     ref: int
+    in_page: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,11 +164,15 @@ class PopupListener:
     closed: Callable[[bool], None]
 
 
+Opened = Literal["window", "nothing", "page"]
+"""What the browser opened for a sign-in. With `page`, it was about to replace the page, and was stopped."""
+
+
 class Popups(Protocol):
     """The sign-in window. There is at most one."""
 
-    def open(self, url: str, listener: PopupListener) -> bool:
-        """Open the window at once. Return whether the browser has opened the window."""
+    def open(self, url: str, name: str, listener: PopupListener) -> Opened:
+        """Open the window at once, in place of an earlier window with this name. Return what the browser did."""
         ...
 
     def close(self) -> None:

@@ -115,8 +115,8 @@ class Runtime:
                 ports.host.emit(name, detail)
             case effects.Show(view):
                 ports.screen.show(view)
-            case effects.OpenPopup(ref, url):
-                self._open_popup(ref, url)
+            case effects.OpenPopup(ref, url, name):
+                self._open_popup(ref, url, name)
             case effects.ClosePopup():
                 ports.popups.close()
             case effects.TearDown():
@@ -358,13 +358,14 @@ class Runtime:
 
     # popup, timers, tasks
 
-    def _open_popup(self, ref: int, url: str) -> None:
+    def _open_popup(self, ref: int, url: str, name: str) -> None:
         listener = PopupListener(
             reached=lambda: self.feed(events.PopupReached(ref)),
             closed=lambda blank: self.feed(events.PopupClosed(ref, blank)),
         )
-        if not self._ports.popups.open(url, listener):
-            self.feed(events.PopupBlocked(ref))
+        opened = self._ports.popups.open(url, name, listener)
+        if opened != "window":
+            self.feed(events.PopupBlocked(ref, in_page=opened == "page"))
 
     def _set_timer(self, name: Timer, seconds: float) -> None:
         self._cancel_timer(name)

@@ -26,6 +26,7 @@ class SocialFlow:
         self.possible = ctx.settings.popups
         self._ref = 0
         self._nonce = ""
+        self._window = ""
         self._left: tuple[str, str] | None = None
         """Provider and nonce of a sign-in that an earlier page began. The sign-in window may still be open."""
         self._reached = False
@@ -33,7 +34,7 @@ class SocialFlow:
 
     def resume(self, kept: str | None) -> None:
         """Wait for the result of a sign-in that an earlier page of this tab began."""
-        social, _, nonce = (kept or "").partition(" ")
+        social, nonce, self._window = [*(kept or "").split(" "), "", ""][:3]
         self._left = (social, nonce) if nonce else None
 
     def start(self, social: str) -> None:
@@ -46,9 +47,10 @@ class SocialFlow:
         self._nonce = self._ctx.chance.token()
         self._reached = False
         self._started_at = self._ctx.now
-        self._ctx.do(KeepSignIn(f"{social} {self._nonce}"))
+        self._window = self._window or self._nonce
+        self._ctx.do(KeepSignIn(f"{social} {self._nonce} {self._window}"))
         self._ctx.emit("oauth:started", social=social)
-        self._ctx.do(OpenPopup(self._ref, self._url(social)))
+        self._ctx.do(OpenPopup(self._ref, self._url(social), f"chatkey-sign-in-{self._window}"))
 
     def cancel(self) -> None:
         """Cancel the sign-in in progress, whether this page or an earlier page began it.
@@ -62,16 +64,18 @@ class SocialFlow:
             self.social = None
             self._ctx.do(ClosePopup(self._ref))
 
-    def blocked(self, ref: int) -> None:
+    def blocked(self, ref: int, *, in_page: bool) -> None:
         """Report that the browser opened no popup.
 
-        If the browser cannot store a key either, it is the built-in browser of an app, which never opens popups.
+        If the popup would have replaced the page (`in_page`), or if the browser cannot store a key either, it is the
+        built-in browser of an app, which never opens popups.
         """
         if not self._awaits(ref):
             return
-        if self._ctx.key_in_memory:
+        if in_page or self._ctx.key_in_memory:
             self.possible = False
-            self._fail(WidgetError(Fault.POPUP_UNSUPPORTED, "This browser can neither store a key nor open a window."))
+            lacks = "open a window beside the page" if in_page else "store a key or open a window"
+            self._fail(WidgetError(Fault.POPUP_UNSUPPORTED, f"This browser cannot {lacks}."))
         else:
             self.blocked_social = self.social
             self._fail(WidgetError(Fault.POPUP_BLOCKED, "window.open returned nothing."))

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from chatkey_e2e.business import Business
 from chatkey_e2e.misbehaviour import Faults
+from chatkey_e2e.pages.consent import ConsentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.plugin import MakeBusiness, NewContext
 from chatkey_e2e.scenarios.openers import says
@@ -17,6 +18,10 @@ from chatkey_stack.stack import Stack
 
 pytestmark = pytest.mark.long
 
+INSTAGRAM = (
+    "Mozilla/5.0 (Linux; Android 15; Pixel 8; wv) AppleWebKit/537.36 (KHTML, like Gecko) Version/4.0 "
+    "Chrome/149.0.0.0 Mobile Safari/537.36 Instagram 390.0.0.0 Android"
+)
 LAB_WAITS = 30
 """Seconds; the lab's own maximum for `wait`."""
 
@@ -223,3 +228,40 @@ def test_a_popup_that_the_way_back_cuts_off(visitor: Visitor, faults: Faults, so
     says(consent.page, visitor.business.stack, "The chat cannot be reached", role="heading")
     visitor.is_told(social, "popup_closed", CLOSED, members=1)
     visitor.comes_in(social)
+
+
+# Browsers inside apps, which open no second window
+
+
+@pytest.mark.needs("own-keys", "social")
+@pytest.mark.contract("D-09/lost")
+def test_a_browser_that_replaces_the_page_leads_back_to_it(page: Page, business: Business, social: str) -> None:
+    """F023: if the sign-in opens in place of the page, the last page must say so and link to the page's origin."""
+    page.add_init_script("window.open = (url) => { location.href = url; return null; };")
+    button = ShopPage(page, business).open().social_button(social)
+
+    button.click(no_wait_after=True)
+    ConsentPage(page).wait().approve()
+
+    says(page, business.stack, "The chat cannot be reached", role="heading")
+    if business.stack.is_ours:
+        page.get_by_role("link", name="Back to ").click()
+        page.wait_for_url(f"{business.origin}/")
+
+
+@pytest.mark.needs("own-keys", "social")
+def test_an_app_that_replaces_pages_is_known_by_its_name(
+    new_context: NewContext, business: Business, social: str
+) -> None:
+    """F023: the sign-in page must offer the person's own browser, with an address that the system opens there."""
+    page = new_context(user_agent=INSTAGRAM).new_page()
+    widget = ShopPage(page, business).open()
+
+    widget.open()
+    widget.part("sign-in").click()
+
+    expect(widget.part(f"social-{social}")).to_be_hidden()
+    way_out = page.get_by_role("link", name="Open in your browser")
+    address = page.evaluate("location.href").partition("://")[2]
+    expect(way_out).to_have_attribute("href", f"intent://{address}#Intent;scheme=https;end")
+    expect(page.get_by_text("To sign in, open this page in your browser.")).to_be_visible()

@@ -26,6 +26,7 @@ OPEN_FAILS = """IDBFactory.prototype.open = () => {
   return request;
 };"""
 NO_INDEXED_DB = "Object.defineProperty(window, 'indexedDB', { value: undefined });"
+OPENS_IN_PLACE = "window.open = (url) => { location.href = url; return window; };"
 NO_TRANSACTION = """IDBDatabase.prototype.transaction = () => {
   throw new DOMException("The connection is closing.", "InvalidStateError");
 };"""
@@ -435,9 +436,12 @@ def test_a_page_from_a_file_is_told_why_it_cannot_chat(
 
 @pytest.mark.needs("social")
 @pytest.mark.contract("D-12/always-chat")
-def test_an_apps_built_in_browser_says_where_to_sign_in(page: Page, make_business: MakeBusiness, social: str) -> None:
+@pytest.mark.parametrize("script", [f"{NO_INDEXED_DB} window.open = () => null;", OPENS_IN_PLACE])
+def test_an_apps_built_in_browser_says_where_to_sign_in(
+    page: Page, make_business: MakeBusiness, script: str, social: str
+) -> None:
     """F023: in an app's built-in browser, chat must work, and a hint must replace the sign-in buttons."""
-    page.add_init_script(f"{NO_INDEXED_DB} window.open = () => null;")
+    page.add_init_script(script)
     shop = ShopPage(page, make_business(get_token=False, service_keys=[social]))
     widget = shop.open()
     widget.send("From inside an app")

@@ -12,7 +12,7 @@ from chatkey_protocol.codes import Code
 from chatkey_protocol.names import OAUTH_CALLBACK_PATH
 from chatkey_server import metrics
 from chatkey_server.identity import oauth_state, origins, tokens
-from chatkey_server.identity.errors import Refused, UnderWay
+from chatkey_server.identity.errors import Refused
 from chatkey_server.identity.social_uid import SocialUid
 from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import Answer
@@ -77,7 +77,7 @@ def router(services: Services) -> Router:
         except Refused as refusal:
             metrics.refused(refusal.code)
             log.info("oauth.refused", at="callback", social=name, code=refusal.code, cause=refusal.cause)
-            return popup_page.refused(refusal, None if isinstance(refusal, UnderWay) else opener, words)
+            return popup_page.refused(refusal, opener, words)
         log.info("oauth.callback", provider=provider.id, social=social.name)
         token = _identity_token(services, provider, state, uid, member)
         return popup_page.signed_in(opener, token, member.name, words)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 import jinja2
 
@@ -46,14 +47,15 @@ def signed_in(opener: Opener, token: str, name: str | None, words: Words = ENGLI
 
 
 def refused(refusal: Refused, opener: Opener | None, words: Words = ENGLISH) -> Answer:
-    """Return the page that says why the login failed. If the opener is known, the page also sends the opener a message.
+    """Return the page that says why the login failed.
 
+    If the opener is known, the page has a link to it and sends it a message, unless another request may still succeed.
     The details are in English, because integrators may have to read the details.
     """
     heading = words.cancelled if refusal.code is Code.OAUTH_DENIED else words.failed
-    if isinstance(refusal, UnderWay):
-        heading = words.under_way
     message = opener.refused(refusal) if opener else None
+    if isinstance(refusal, UnderWay):
+        heading, message = words.under_way, None
     page = _page(refusal.meaning.status, _Told(words, heading, refusal.message, "en", refusal.code), opener, message)
     if isinstance(refusal, RateLimited):
         page.headers = (*page.headers, (b"retry-after", b"%d" % refusal.retry_after))
@@ -73,8 +75,10 @@ class _Told:
 
 def _page(status: int, told: _Told, opener: Opener | None, message: OAuthMessage | None) -> Answer:
     nonce = secrets.token_urlsafe(18)
-    delivery = {"origin": opener.origin, "message": message} if opener else None
-    html = _TEMPLATE.render(nonce=nonce, told=told, words=told.words, delivery=delivery)
+    origin = opener.origin if opener else ""
+    delivery = {"origin": origin, "message": message} if message else None
+    back = told.words.back.format(site=urlsplit(origin).netloc)
+    html = _TEMPLATE.render(nonce=nonce, told=told, words=told.words, delivery=delivery, origin=origin, back=back)
     return Answer(html.encode(), (*HEADERS, (b"content-security-policy", _policy(nonce).encode())), status)
 
 

@@ -28,6 +28,7 @@ class Words:
     close_window: str
     lost_heading: str
     lost: str
+    back: str
     no_script: str
 
 
@@ -43,8 +44,10 @@ ENGLISH: Final = Words(
     lost_heading="The chat cannot be reached",
     lost=(
         "This window has lost the connection to the page that opened it, so the chat does not know that you "
-        "are signed in. Close this window and sign in again from the chat."
+        "are signed in. The browser inside an app always does this: go back, open the page in your own browser, and "
+        "sign in there. In any other browser, go back and sign in again."
     ),
+    back="Back to {site}",
     no_script=(
         "Without JavaScript the chat cannot learn that you are signed in. Enable JavaScript, close this "
         "window and sign in again."
@@ -62,8 +65,11 @@ GERMAN: Final = Words(
     lost_heading="Der Chat ist nicht erreichbar",
     lost=(
         "Dieses Fenster hat die Verbindung zu der Seite verloren, die es geöffnet hat; der Chat weiß deshalb "
-        "nichts von Ihrer Anmeldung. Schließen Sie dieses Fenster und melden Sie sich im Chat noch einmal an."
+        "nichts von Ihrer Anmeldung. Im Browser einer App ist das immer so: Gehen Sie zurück, öffnen Sie die Seite "
+        "in Ihrem eigenen Browser und melden Sie sich dort an. In jedem anderen Browser gehen Sie zurück und melden "
+        "sich noch einmal an."
     ),
+    back="Zurück zu {site}",
     no_script=(
         "Ohne JavaScript erfährt der Chat nichts von Ihrer Anmeldung. Schalten Sie es ein, schließen Sie "
         "dieses Fenster und melden Sie sich noch einmal an."
@@ -82,8 +88,10 @@ ARABIC: Final = Words(
     lost_heading="لا يمكن الوصول إلى المحادثة",
     lost=(
         "فقدت هذه النافذة الصفحة التي فتحتها، فلا تعلم المحادثة أنك سجّلت الدخول. "
-        "أغلق هذه النافذة وسجّل الدخول مرة أخرى من المحادثة."
+        "يحدث هذا دائمًا في المتصفح المدمج داخل التطبيقات: ارجع وافتح الصفحة في متصفحك وسجّل الدخول هناك. "
+        "وفي أي متصفح آخر ارجع وسجّل الدخول مرة أخرى."
     ),
+    back="العودة إلى {site}",
     no_script="لا يمكن إبلاغ المحادثة بدون JavaScript. شغّله ثم أغلق هذه النافذة وسجّل الدخول مرة أخرى.",
 )
 LANGUAGES: Final[Mapping[str, Words]] = {words.language: words for words in (ENGLISH, GERMAN, ARABIC)}

@@ -63,7 +63,8 @@ def test_every_page_is_locked_down(page: Answer) -> None:
     }
     for tag, attributes in Page(page.body).tags:
         assert attributes.get("nonce", nonce[1]) == nonce[1]
-        assert not {"src", "href", "action", "style"} & attributes.keys()
+        assert not {"src", "action", "style"} & attributes.keys()
+        assert attributes.get("href", f"{OPENER.origin}/") == f"{OPENER.origin}/"
         assert tag not in {"script", "style"} or "nonce" in attributes
 
 
@@ -130,6 +131,8 @@ def test_there_is_something_to_read_without_an_opener_and_without_javascript() -
     assert "You can close this window" in page.text
     assert "lost the connection to the page that opened it" in page.text
     assert "Without JavaScript" in page.text
+    assert [attributes["href"] for tag, attributes in page.tags if tag == "a"] == ["https://shop.example/"]
+    assert "Back to shop.example" in page.text
 
 
 def test_a_page_without_an_opener_to_tell_has_no_script() -> None:

@@ -40,6 +40,7 @@ from chatkey_widget.browser.sound import BrowserSound
 from chatkey_widget.browser.store import BrowserStore
 from chatkey_widget.browser.wires import BrowserWires
 from chatkey_widget.context import Settings
+from chatkey_widget.in_app import is_in_app
 from chatkey_widget.machine import Machine
 from chatkey_widget.ports import Ports
 from chatkey_widget.runtime import Runtime
@@ -61,7 +62,7 @@ def start(host: Any) -> Any:
         custom_login=page.has_get_token,
         locale=page.locale,
         languages=tuple(js.navigator.languages or ()),
-        popups=callable(member(js.window, "open")),
+        popups=callable(member(js.window, "open")) and not is_in_app(js.navigator.userAgent),
     )
     locks, listeners = WebLocks(), Listeners()
     store, popups = BrowserStore(settings.provider_id), BrowserPopups()

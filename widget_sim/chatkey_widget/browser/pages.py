@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+import js
+
 from chatkey_widget import events
 from chatkey_widget.browser.dom import element, icon_button, logo, replace, set_attribute
 from chatkey_widget.browser.js_values import Listeners
@@ -10,6 +12,7 @@ from chatkey_widget.browser.messages import Messages, avatar
 from chatkey_widget.browser.words import Words
 from chatkey_widget.chat import MESSAGE_CHARS, SEARCH_CHARS
 from chatkey_widget.groups import Placed, placed
+from chatkey_widget.in_app import outside
 from chatkey_widget.texts import Texts, social_name
 from chatkey_widget.typed_text import tidy
 from chatkey_widget.view import View
@@ -165,7 +168,9 @@ class SignInPage:
         self._texts = texts
         self._heading = element("h3", text=texts.sign_in, tabindex="-1")
         self._buttons = element("div", class_="socials")
-        self._elsewhere = element("p", text=texts.notices["open_in_browser"], hidden="")
+        self._outside = element("a", text=texts.open_outside, class_="link")
+        sentence = element("p", text=texts.notices["open_in_browser"])
+        self._elsewhere = element("div", sentence, self._outside, class_="elsewhere", hidden="")
         self._waiting = element("p", role="status", class_="count")
         self._back = element("button", type="button", class_="link", text=texts.back, data_testid="chatkey-back")
         intro = element("p", text=texts.sign_in_intro)
@@ -179,6 +184,9 @@ class SignInPage:
             replace(self._buttons, *(_social_button(social, self._texts) for social in view.appearance.socials))
         set_attribute(self._buttons, "hidden", "" if view.sign_in_elsewhere else None)
         set_attribute(self._elsewhere, "hidden", None if view.sign_in_elsewhere else "")
+        address = outside(js.navigator.userAgent, js.location.href)
+        set_attribute(self._outside, "href", address)
+        set_attribute(self._outside, "hidden", "" if address is None else None)
         self._waiting.textContent = self._texts.waiting_for if view.signing_in else ""
 
     def focus(self) -> None:

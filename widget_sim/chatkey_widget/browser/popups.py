@@ -7,9 +7,8 @@ import js
 from pyodide.ffi import JsException, jsnull
 
 from chatkey_widget.browser.js_values import member
-from chatkey_widget.ports import PopupListener
+from chatkey_widget.ports import Opened, PopupListener
 
-NAME: Final = "chatkey-sign-in"
 WIDTH: Final = 480
 HEIGHT: Final = 680
 BLANK: Final = "about:blank"
@@ -30,20 +29,23 @@ class BrowserPopups:
         self._watch: asyncio.TimerHandle | None = None
         self._looks_at_others = 0
 
-    def open(self, url: str, listener: PopupListener) -> bool:
-        """Open the window at once. Return whether the browser has opened the window."""
+    def open(self, url: str, name: str, listener: PopupListener) -> Opened:
+        """Open the window at once. If the browser opens the address in this page instead, stop it."""
         self.close()
         try:
-            opened = js.window.open(url, NAME, _features())
+            opened = js.window.open(url, name, _features())
         except (JsException, TypeError):  # window.open throws, or is no function
-            return False
+            return "nothing"
         # Do not test truth: for Python, a window without frames is empty and therefore false.
         if opened is None or opened is jsnull:
-            return False
+            return "nothing"
+        if js.Object.is_(opened, js.window):
+            js.window.stop()
+            return "page"
         self._window = opened
         self._looks_at_others = 0
         self._look_later(listener)
-        return True
+        return "window"
 
     def close(self) -> None:
         if self._watch is not None:

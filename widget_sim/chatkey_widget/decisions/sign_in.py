@@ -20,8 +20,8 @@ class OnSignIn:
         match event:
             case events.SocialClicked(social):
                 self._social_clicked(social)
-            case events.PopupBlocked(ref):
-                self._flow.blocked(ref)
+            case events.PopupBlocked(ref, in_page):
+                self._flow.blocked(ref, in_page=in_page)
             case events.PopupReached(ref):
                 self._flow.reached(ref)
             case events.PopupClosed(ref, blank):

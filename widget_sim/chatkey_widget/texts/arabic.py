@@ -41,6 +41,7 @@ ARABIC: Final = Texts(
     continue_with="المتابعة باستخدام \u2068{social}\u2069",
     waiting_for="في انتظار نافذة تسجيل الدخول…",
     open_sign_in="افتح نافذة تسجيل الدخول",
+    open_outside="افتح في متصفحك",
     you="أنت",
     agent="الدعم",
     links={

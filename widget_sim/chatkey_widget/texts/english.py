@@ -42,6 +42,7 @@ ENGLISH: Final = Texts(
     continue_with="Continue with {social}",
     waiting_for="Waiting for the sign-in window…",
     open_sign_in="Open the sign-in window",
+    open_outside="Open in your browser",
     you="You",
     agent="Support",
     links={

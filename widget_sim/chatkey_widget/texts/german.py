@@ -43,6 +43,7 @@ GERMAN: Final = Texts(
     continue_with="Weiter mit {social}",
     waiting_for="Warten auf das Anmeldefenster …",
     open_sign_in="Anmeldefenster öffnen",
+    open_outside="Im Browser öffnen",
     you="Sie",
     agent="Kundendienst",
     links={

@@ -148,6 +148,7 @@ class Texts:
     continue_with: str
     waiting_for: str
     open_sign_in: str
+    open_outside: str
     you: str
     agent: str
     links: Links
