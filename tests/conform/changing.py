@@ -100,6 +100,11 @@ def of_families(*keys: str) -> list[Case]:
 
 
 def entries(name: str) -> list[dict[str, Any]]:
-    """Return the services described in a TOML file."""
-    found: list[dict[str, Any]] = tomllib.loads((HERE / name).read_text())["service"]
-    return found
+    """Return the services described in a TOML file, each with the family and the file that its heading names."""
+    families: dict[str, dict[str, list[dict[str, Any]]]] = tomllib.loads((HERE / name).read_text())
+    return [
+        {"family": family, "file": file, **row}
+        for family, files in families.items()
+        for file, rows in files.items()
+        for row in rows
+    ]
