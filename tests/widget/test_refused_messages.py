@@ -8,6 +8,7 @@ import pytest
 
 from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
+from chatkey_widget.chat import HOLD_SECONDS
 from chatkey_widget.errors import Fault
 
 if TYPE_CHECKING:
@@ -116,6 +117,18 @@ def test_a_close_of_the_server_blames_no_message_that_may_be_innocent(visitor: D
     assert after_two == [("one", "sending"), ("two", "sending")]
     assert bodies(visitor) == [("one", "sent"), ("two", "sending")]
     assert visitor.errors() == []
+
+
+def test_an_outage_directly_after_the_connection_blames_no_message_and_is_told_once(visitor: Driver) -> None:
+    visitor.feed(events.MessageWritten("hello"))
+    for _ in range(27):
+        visitor.close(1006)
+        visitor.advance(float(str(visitor.emitted("socket:waiting")[-1]["seconds"])))
+
+    visitor.advance(HOLD_SECONDS)
+
+    assert [line.body for line in unanswered(visitor)] == ["hello"]
+    assert visitor.errors() == [Fault.SOCKET_UNREACHABLE]
 
 
 def test_messages_written_offline_are_sent_one_after_the_other(visitor: Driver) -> None:

@@ -46,6 +46,12 @@ NEXT_SECONDS: Final = 0.1
 MOST_TRIES: Final = 3
 """The number of connections in a row that may break on the same message. Then the widget does not send it again."""
 
+HOLD_SECONDS: Final = 5.0
+"""The time in seconds for which a connection must last before the widget sends such a message for the last time.
+
+If the connection breaks earlier, the message is not the cause.
+"""
+
 FOR_GOOD: Final = frozenset({1003, 1007, 1008, Close.TOO_BIG, Close.BAD_FRAME})
 """The close codes that refuse the content of a frame.
 
@@ -82,6 +88,7 @@ class Chat:
         """Messages that were written before the widget had an identity. They belong to the first identity."""
         self._kept: str | None = None
         self._owner: Owner | None = None
+        self._connected_at = 0.0
         self.sound = Sound(ctx, link)
 
     def restore(self, kept: str | None, visitor: str) -> None:
@@ -142,6 +149,7 @@ class Chat:
         """Resume the conversation on a new connection."""
         self._conversation.call = "calling" if self.sound.is_asking else "none"
         self._conversation.flying.clear()
+        self._connected_at = self._ctx.now
         self._join_call()
         self.again()
 
@@ -170,8 +178,14 @@ class Chat:
     def post_next(self) -> None:
         """Send the oldest message of the queue, unless an earlier message is not answered yet."""
         conversation = self._conversation
-        if self._online and not conversation.flying and conversation.unsent:
-            self._post(conversation.unsent[0])
+        if not self._online or conversation.flying or not conversation.unsent:
+            return
+        line = conversation.unsent[0]
+        hold = self._connected_at + HOLD_SECONDS - self._ctx.now
+        if conversation.tries[line.id] == MOST_TRIES - 1 and hold > 0:
+            self._ctx.set_timer("next", hold)
+        else:
+            self._post(line)
 
     def lost(self, code: int, complaint: Refused | None) -> None:
         """Find out whether the connection ended because of a message. Such a message is never sent again.
@@ -181,6 +195,8 @@ class Chat:
         conversation = self._conversation
         if code in ENDS_CALL:
             self.sound.close()
+        if not conversation.flying:
+            conversation.tries.clear()
         if len(conversation.flying) != 1 or conversation.is_searching:
             return
         (alone,) = conversation.flying

@@ -5,7 +5,7 @@ from typing import Final
 from chatkey_widget.backoff import full_jitter
 from chatkey_widget.context import Chance
 from chatkey_widget.link_outcomes import Refused
-from chatkey_widget.link_stages import Greeting, Loading, OnSocket, Opening, Proving, Ready, Stage
+from chatkey_widget.link_stages import Greeting, Loading, OnSocket, Opening, Proving, Stage
 
 UNREACHABLE_AFTER: Final = 3
 """The number of consecutive failures after which the service is reported as unreachable."""
@@ -27,6 +27,7 @@ class Attempts:
     def __init__(self, chance: Chance) -> None:
         self._chance = chance
         self.failures = 0
+        self._is_told = False
         self._refusals = 0
         self._expiries = 0
 
@@ -38,6 +39,7 @@ class Attempts:
     def connected(self) -> None:
         """Reset the count of failures: the server has accepted a token, or another identity is about to connect."""
         self.failures = 0
+        self._is_told = False
 
     def forgive(self) -> None:
         self._refusals = self._expiries = 0
@@ -52,12 +54,11 @@ class Attempts:
         woken = isinstance(lost, Loading | Opening | Greeting | Proving) and lost.woken
         return fraction if woken else full_jitter(self.failures, fraction=fraction, base=base)
 
-    def is_worth_telling(self, lost: Stage | OnSocket) -> bool:
-        """Return whether to report now that the service is unreachable.
-
-        The widget reports this only once, and not directly after a lost connection.
-        """
-        return self.failures == UNREACHABLE_AFTER and not isinstance(lost, Ready)
+    def is_worth_telling(self) -> bool:
+        """Return whether to report now that the service is unreachable. The widget reports this only once."""
+        is_due = self.failures >= UNREACHABLE_AFTER and not self._is_told
+        self._is_told |= is_due
+        return is_due
 
     def refused(self, refused: Refused) -> bool:
         """Count a refusal. Return whether the widget should try another token.

@@ -465,5 +465,5 @@ class ServiceLink:
         self.stage = Waiting(lost.principal)
         self._ctx.set_timer("reconnect", delay)
         self._ctx.emit("socket:waiting", seconds=round(delay, 3), attempt=self._attempts.failures)
-        if why is not None and self._attempts.is_worth_telling(lost):
+        if why is not None and self._attempts.is_worth_telling():
             self._ctx.report(why.error(lost.principal, retryable=True))
