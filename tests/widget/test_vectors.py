@@ -9,37 +9,15 @@ from typing import Any
 
 import pytest
 
-from chatkey_protocol.names import PROOF_TYP
 from chatkey_widget.keys import PublicKey, base64url
 from chatkey_widget.proof import access_token_hash, build, compact
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 VECTORS: dict[str, Any] = json.loads((FOLDER / "published.json").read_text())
-SHORT: dict[str, Any] = json.loads((FOLDER / "short_coordinates.json").read_text())
 
 
 def octets(text: str) -> bytes:
     return urlsafe_b64decode(text + "=" * (-len(text) % 4))
-
-
-@pytest.mark.contract("2.3/uid-derived", "D-04/jkt", "D-04/uid", "D-04/vectors")
-@pytest.mark.parametrize("section", ["RFC 9449 6.1", "RFC 7515 A.3"])
-def test_the_thumbprint_is_the_published_one(section: str) -> None:
-    """The visitor's uid is the thumbprint."""
-    vector = VECTORS[section]
-    key = PublicKey(vector["jwk"]["x"], vector["jwk"]["y"])
-
-    assert key.jkt == vector["jkt"]
-    assert key.uid == f"v_{vector['jkt']}"
-
-
-@pytest.mark.contract("D-04/jkt")
-@pytest.mark.parametrize("multiple", SHORT)
-def test_a_coordinate_that_begins_with_zeros_keeps_them(multiple: str) -> None:
-    """F022: the vectors are small multiples of the generator. Some JWKs have additional members."""
-    vector = SHORT[multiple]
-
-    assert PublicKey(vector["jwk"]["x"], vector["jwk"]["y"]).jkt == vector["jkt"]
 
 
 def test_rfc_7638_3_2_hashes_exactly_the_required_members_in_order() -> None:
@@ -78,24 +56,6 @@ def test_published_segments_are_spelt_and_put_together_the_same_way(section: str
 
     assert [base64url(octets(segment)) for segment in (header, payload)] == [header, payload]
     assert compact(f"{header}.{payload}", octets(signature)) == VECTORS[section][member]
-
-
-@pytest.mark.contract("4.9/proof", "D-10/proof")
-def test_a_proof_says_key_token_nonce_and_address() -> None:
-    """The proof must have the profile's `typ`, the public key, and the claims of D-10. `htu` must have no query."""
-    key = PublicKey("x" * 43, "y" * 43)
-
-    proof = build(key, token="a.b.c", nonce="n", htu="wss://chat.test/v1/socket?x=1", jti="j", now=12.9)
-
-    assert proof.header == {"typ": PROOF_TYP, "alg": "ES256", "jwk": key.jwk}
-    assert proof.claims == {
-        "jti": "j",
-        "iat": 12,
-        "htm": "GET",
-        "htu": "wss://chat.test/v1/socket",
-        "nonce": "n",
-        "ath": access_token_hash("a.b.c"),
-    }
 
 
 def test_a_compact_proof_is_its_signing_input_and_the_raw_signature() -> None:

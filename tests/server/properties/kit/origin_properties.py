@@ -1,8 +1,7 @@
-"""Properties of domains that an administrator might register, and of origins that a page or an attacker might send."""
+"""Properties of domains that an administrator might register."""
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
 from hypothesis import strategies as st
@@ -13,12 +12,6 @@ from tests.server.properties.kit.shaken import sometimes_shaken
 from chatkey_server.identity import origins
 from chatkey_server.identity.errors import Refused
 
-REGISTERED: Final = (
-    "https://shop.example",
-    "https://shop.example:8443",
-    "http://localhost:8801",
-    "https://xn--bcher-kva.example",
-)
 HOSTS: Final = (
     *("shop.example", "SHOP.example", "localhost", "shop.localhost", "xn--bcher-kva.example", "a-b.example", "x"),
     *(
@@ -72,12 +65,6 @@ PORTS: Final = (
 domains = st.builds(lambda host, port: host + port, st.sampled_from(HOSTS), st.sampled_from(PORTS)).flatmap(
     sometimes_shaken
 )
-named_origins = st.builds(
-    lambda scheme, domain, rest: scheme + domain + rest,
-    st.sampled_from((*["https://", "http://"] * 4, "HTTPS://", "ftp://", "file://", "https:/", "//", "null", "")),
-    domains,
-    st.sampled_from((*[""] * 12, "/", "?", "#", "/path", "\n", " ")),
-)
 
 
 def check_domain(domain: str) -> str:
@@ -100,34 +87,4 @@ def check_domain(domain: str) -> str:
     return ACCEPTED if literals else REFUSED
 
 
-def check_match(origin: str) -> str:
-    """Look an origin up. The server must accept exactly the registered origins, compared character by character."""
-    literal = origins.match(origin, REGISTERED)
-    if literal is None:
-        assert origin not in REGISTERED
-        return REFUSED
-    assert literal == origin
-    assert any(literal is known for known in REGISTERED)
-    return ACCEPTED
-
-
-def check_secure(origin: str) -> str:
-    """Compare how the server and the service in Node decide whether a page can store a key.
-
-    If a text contains characters that no browser writes in an origin, the server must call the page insecure. Texts
-    that Node refuses as an origin are not compared.
-    """
-    held = origins.is_secure(origin)
-    there = ask("page", origin=origin).get("refused", ACCEPTED)
-    if re.fullmatch(r"https?://[a-z0-9.:\[\]-]+", origin) is None:
-        assert not held
-    elif there != "origin_not_allowed":
-        assert held is (there == ACCEPTED)
-    return ACCEPTED if held else REFUSED
-
-
-PROPERTIES: Final = (
-    Property("domains", domains | st.text(max_size=30), check_domain),
-    Property("foreign origins", st.sampled_from(REGISTERED).flatmap(sometimes_shaken) | named_origins, check_match),
-    Property("secure origins", named_origins, check_secure),
-)
+PROPERTIES: Final = (Property("domains", domains | st.text(max_size=30), check_domain),)

@@ -8,7 +8,7 @@ import { createPublicKey, verify } from "node:crypto";
 import { createInterface } from "node:readline";
 
 import { Business } from "../../../conform/node_service/businesses.mjs";
-import { checkPage, origins } from "../../../conform/node_service/domains.mjs";
+import { origins } from "../../../conform/node_service/domains.mjs";
 import { readFrame } from "../../../conform/node_service/frames.mjs";
 import { Fraction, NotJson, parse } from "../../../conform/node_service/json.mjs";
 import { decode } from "../../../conform/node_service/keys.mjs";
@@ -37,7 +37,6 @@ const ANSWERS = {
     readFrame(text);
   },
   domain: ({ domain }) => origins(domain),
-  page: ({ origin }) => checkPage(origin) ?? true,
   base64url: ({ text }) => decode(text)?.toString("hex") ?? null,
   json: ({ raw }) => {
     try {
