@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from typing import Final
+from typing import Final, get_args
 
 from prometheus_client import (
     REGISTRY,
@@ -19,6 +19,7 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from chatkey_protocol.codes import Code
+from chatkey_protocol.frames import EndReason
 
 FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable for the folder in which the workers of one host share their numbers."""
@@ -37,6 +38,9 @@ CONNECT: Final = Histogram(
     "chatkey_connect_seconds", "Time from the accepted WebSocket handshake to the `ready` frame.", buckets=SECONDS
 )
 REFUSALS: Final = Counter("chatkey_refusals", "Refusals, by code.", ["code"])
+CALLS_ENDED: Final = Counter(
+    "chatkey_calls_ended", "Calls that ended, by reason: `hung_up`, or the code of another reason.", ["reason"]
+)
 ACKNOWLEDGEMENT: Final = Histogram(
     "chatkey_acknowledgement_seconds",
     "Time from reading a message frame to sending its acknowledgement.",
@@ -88,11 +92,14 @@ sockets: Final = cache(SOCKETS.labels)
 connects: Final = cache(CONNECTS.labels)
 acknowledgements: Final = cache(ACKNOWLEDGEMENT.labels)
 _refusals: Final = cache(REFUSALS.labels)
+_calls_ended: Final = cache(CALLS_ENDED.labels)
 
 # `rate` and `increase` miss the first event of a series that did not exist before.
 for _code in Code:
     connects(_code)
     _refusals(_code)
+for _reason in ("hung_up", *get_args(EndReason), Code.CALL_LOST, Code.CALL_UNANSWERED, Code.PROVIDER_OFF):
+    _calls_ended(_reason)
 
 
 @cache
@@ -103,6 +110,10 @@ def http(route: str, status: int) -> Histogram:
 
 def refused(code: str) -> None:
     _refusals(code).inc()
+
+
+def call_ended(code: str | None) -> None:
+    _calls_ended(code or "hung_up").inc()
 
 
 def note_ready(parts: Mapping[str, bool]) -> None:

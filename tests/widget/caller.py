@@ -27,8 +27,8 @@ class Caller:
         if accepted:
             self.driver.frame(type="call", call_id=CALL_ID, state="active")
 
-    def offer(self, *, fingerprint: str = AGENT, vouched: str = AGENT) -> None:
-        members = {"sdp": sdp(fingerprint), "nonce": NONCE, "fingerprint": vouched, "ice_servers": []}
+    def offer(self, *, fingerprint: str = AGENT, vouched: str = AGENT, nonce: str = NONCE) -> None:
+        members = {"sdp": sdp(fingerprint), "nonce": nonce, "fingerprint": vouched, "ice_servers": []}
         self.driver.frame(type="signal", call_id=CALL_ID, event="offer", **members)
 
     def answer(self) -> dict[str, object]:
@@ -53,4 +53,5 @@ class Caller:
     def is_silent(self) -> bool:
         """Return whether the widget has closed the microphone and has not opened it again."""
         kinds = (effects.OpenMicrophone, effects.CloseSound)
-        return isinstance([effect for effect in self.driver.done if isinstance(effect, kinds)][-1], effects.CloseSound)
+        done = [effect for effect in self.driver.done if isinstance(effect, kinds)]
+        return not done or isinstance(done[-1], effects.CloseSound)

@@ -19,6 +19,7 @@ from chatkey_protocol.frames import Kind
 from chatkey_protocol.names import REVISION
 from chatkey_widget import effects, events
 from chatkey_widget.context import Settings
+from chatkey_widget.kept_call import KeptCall
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.machine import Machine
 from chatkey_widget.server_time import ServerTime
@@ -102,6 +103,7 @@ class Driver:
     stored: str | None = None
     sign_in: str | None = None
     unsent: str | None = None
+    call: KeptCall | None = None
     socket: int | None = None
     chance: FixedChance = field(default_factory=FixedChance)
     page_time: ServerTime = field(default_factory=ServerTime)
@@ -233,7 +235,8 @@ class Driver:
     def _answers(self, effect: effects.Effect) -> list[events.Event]:
         match effect:
             case effects.PrepareKey():
-                return [events.KeyReady(KEY, self.stored, self.degraded, sign_in=self.sign_in, unsent=self.unsent)]
+                kept = {"sign_in": self.sign_in, "unsent": self.unsent}
+                return [events.KeyReady(KEY, self.stored, self.degraded, **kept, call=self.call)]
             case effects.LoadConfiguration():
                 return [events.ConfigurationLoaded(self._configuration())]
             case effects.LoadVisitorToken(ref, uid) if self.answers_tokens:
@@ -267,6 +270,8 @@ class Driver:
                 self.sign_in = sign_in
             case effects.KeepUnsent(unsent):
                 self.unsent = unsent
+            case effects.KeepCall(kept):
+                self.call = kept
             case effects.SetTimer(name, seconds):
                 self.timers[name] = self.now + seconds
             case effects.CancelTimer(name):

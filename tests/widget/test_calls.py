@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+from tests.widget.caller import CALL_ID, Caller
+
 from chatkey_protocol.frames import Kind
 from chatkey_widget import events
 
@@ -11,59 +14,48 @@ if TYPE_CHECKING:
     from tests.widget.driver import Driver
 
 
-def test_a_call_rings_is_answered_and_ends(anyone: Driver) -> None:
-    """The screen must show each state of the call. After a while, it must no longer show that the call has ended."""
-    states = []
-    anyone.feed(events.CallAsked("start"))
-    states.append(anyone.view.call)
-    for state in ("ringing", "active"):
-        anyone.frame(type="call", call_id="c1", state=state)
-        states.append(anyone.view.call)
+def test_a_call_is_timed_from_its_answer_also_after_a_reconnection(caller: Caller) -> None:
+    driver, seconds = caller.driver, []
+    caller.connect()
+    driver.advance(61.5)
+    seconds.append(driver.view.call_seconds)
+    driver.close(1006)
+    driver.advance(10)
+    driver.frame(type="call", call_id=CALL_ID, state="active", id=caller.sent(Kind.CALL)["id"])
+    seconds.append(driver.view.call_seconds)
 
-    anyone.feed(events.CallAsked("end"))
-    anyone.frame(type="call", call_id="c1", state="ended")
-    states.append(anyone.view.call)
-    anyone.advance(5)
+    driver.now -= 3600  # somebody sets the clock back
+    driver.feed(events.PanelToggled(open=True))
 
-    assert [*states, anyone.view.call] == ["calling", "ringing", "active", "ended", "none"]
-    assert [frame["action"] for frame in anyone.frames(Kind.CALL)] == ["start", "end"]
-
-
-def test_a_call_is_timed_from_its_answer(anyone: Driver) -> None:
-    seconds = []
-    for state in ("ringing", "active", "active"):
-        anyone.frame(type="call", call_id="c1", state=state)
-        seconds.append(anyone.view.call_seconds)
-        anyone.advance(1.5)
-        seconds.append(anyone.view.call_seconds)
-    anyone.advance(60)
-    seconds.append(anyone.view.call_seconds)
-
-    anyone.frame(type="call", call_id="c1", state="ended")
-    anyone.advance(1)
-
-    assert seconds == [None, None, 0, 1, 1, 3, 63]
-    assert anyone.view.call_seconds is None
-    assert "second" not in anyone.timers
+    assert [*seconds, driver.view.call_seconds] == [61, 71, 0]
+    driver.frame(type="call", call_id=CALL_ID, state="ended")
+    assert driver.view.call_seconds is None
 
 
-def test_a_clock_that_is_set_back_during_a_call_shows_no_negative_time(visitor: Driver) -> None:
-    """The duration must start again at zero."""
-    visitor.frame(type="call", call_id="c1", state="active")
+@pytest.mark.parametrize(
+    ("action", "read"),
+    [("start", "The call was interrupted."), ("end", None)],
+    ids=["its start", "its end, which comes too late"],
+)
+def test_a_refused_frame_of_a_call_is_told_as_one_of_a_call(caller: Caller, action: str, read: str | None) -> None:
+    caller.driver.feed(events.CallAsked("start"))
+    if action == "end":
+        caller.driver.feed(events.CallAsked("end"))
 
-    visitor.now -= 60
-    visitor.feed(events.PanelToggled(open=True))
+    refusal = {"code": "call_unknown", "message": "There is no call.", "retryable": False}
+    caller.driver.frame(type="error", id=caller.sent(Kind.CALL)["id"], **refusal)
 
-    assert visitor.view.call_seconds == 0
+    assert (caller.driver.view.call, caller.driver.view.notice) == ("none", read)
 
 
-def test_a_refused_call_ends(visitor: Driver) -> None:
-    visitor.feed(events.CallAsked("start"))
-    sent = visitor.frames(Kind.CALL)[0]
+def test_a_candidate_that_is_refused_after_the_end_of_the_call_is_nothing_to_read(caller: Caller) -> None:
+    caller.connect()
+    caller.driver.feed(events.CandidateFound(caller.ref, "candidate:1"), events.CallAsked("end"))
 
-    visitor.frame(type="error", id=sent["id"], code="call_unknown", message="There is no call.", retryable=False)
+    refusal = {"code": "call_unknown", "message": "There is no call.", "retryable": False}
+    caller.driver.frame(type="error", id=caller.sent(Kind.SIGNAL)["id"], **refusal)
 
-    assert visitor.view.call == "none"
+    assert caller.driver.errors() == []
 
 
 def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:

@@ -20,6 +20,7 @@ from chatkey_widget import events, texts
 from chatkey_widget.chat import OF_ANOTHER
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import MEANINGS
+from chatkey_widget.sound import OF_THE_OTHER_SIDE
 from chatkey_widget.texts.words import Calls, Links, Notice, Notices, Reason, Reasons, States
 from chatkey_widget.view import CallShown, Line, Link
 
@@ -151,7 +152,9 @@ def test_the_script_has_the_same_sentences_as_the_widget() -> None:
 
 def test_every_notice_belongs_to_an_error() -> None:
     """A notice that no error leads to should be removed, so that nobody has to translate it."""
-    assert {OF_ANOTHER, *(meaning.said for meaning in MEANINGS.values())} - {None} == set(get_args(Notice))
+    assert {OF_ANOTHER, OF_THE_OTHER_SIDE, *(meaning.said for meaning in MEANINGS.values())} - {None} == set(
+        get_args(Notice)
+    )
 
 
 @pytest.mark.parametrize("path", SCREEN, ids=lambda path: path.stem)

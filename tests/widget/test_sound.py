@@ -97,7 +97,7 @@ def test_an_offer_during_a_call_must_be_verified_before_its_sound_goes_on(caller
     caller.connect()
     sent = len(caller.driver.all(effects.SendSound))
 
-    caller.offer(fingerprint=OTHER, vouched=OTHER)
+    caller.offer(fingerprint=OTHER, vouched=OTHER, nonce="another-nonce")
     caller.driver.feed(events.MuteAsked(muted=False), events.SoundChanged(caller.ref, "connected"))
     before = (len(caller.driver.all(effects.SendSound)), caller.driver.errors())
     caller.driver.advance(CONNECT_SECONDS)
@@ -106,28 +106,6 @@ def test_an_offer_during_a_call_must_be_verified_before_its_sound_goes_on(caller
 
     assert before == (sent, [])
     assert (asked, caller.driver.errors(), caller.is_silent()) == (1, [Fault.CALL_UNCONNECTED], True)
-
-
-def test_a_call_rings_when_the_microphone_is_open(caller: Caller) -> None:
-    """The agent must not answer while the browser still asks the person for the microphone."""
-    caller.driver.opens_microphone = False
-    caller.driver.feed(events.CallAsked("start"))
-    before = (caller.driver.frames(Kind.CALL), caller.driver.view.call, caller.driver.view.sound.state)
-
-    caller.driver.feed(events.MicrophoneOpened(caller.ref))
-
-    assert before == ([], "calling", "asking")
-    assert (caller.sent(Kind.CALL)["action"], caller.driver.view.sound.state) == ("start", "none")
-
-
-def test_a_call_that_is_ended_while_the_browser_asks_never_rings(caller: Caller) -> None:
-    caller.driver.opens_microphone = False
-    caller.driver.feed(events.CallAsked("start"), events.CallAsked("end"))
-
-    caller.driver.feed(events.MicrophoneOpened(caller.ref))
-
-    assert (caller.driver.frames(Kind.CALL), caller.driver.view.call) == ([], "none")
-    assert caller.is_silent()
 
 
 def test_a_call_does_not_ring_if_the_connection_is_lost_while_the_browser_asks(caller: Caller) -> None:
@@ -224,36 +202,13 @@ def test_a_call_at_a_service_of_an_earlier_revision_goes_on_without_sound(
 def test_a_muted_microphone_stays_muted_when_an_answer_is_verified(caller: Caller) -> None:
     caller.connect()
     caller.driver.feed(events.MuteAsked(muted=True))
-    caller.offer()
+    caller.offer(nonce="another-nonce")
     answer = caller.answer()
 
     caller.driver.frame(type="signal", call_id=CALL_ID, event="passed", id=answer["id"])
 
     sent = [effect.on for effect in caller.driver.all(effects.SendSound)]
     assert (sent[-1], caller.driver.view.sound.muted) == (False, True)
-
-
-def test_a_call_of_another_tab_has_no_sound_here(caller: Caller) -> None:
-    caller.driver.frame(type="call", call_id=CALL_ID, state="active")
-    caller.offer()
-
-    assert (len(caller.driver.all(effects.OpenMicrophone)), len(caller.driver.all(effects.AnswerOffer))) == (0, 0)
-    assert caller.driver.view.sound.state == "none"
-
-
-def test_a_lost_socket_joins_the_call_again_and_keeps_the_sound(caller: Caller) -> None:
-    """F247: The sound goes from browser to browser, so it does not need the socket."""
-    caller.connect()
-    started = caller.driver.frames(Kind.CALL)[0]["id"]
-
-    caller.driver.close(1006)
-    caller.driver.advance(60)
-    joined = caller.sent(Kind.CALL)
-    asked = len(caller.driver.frames(Kind.SIGNAL))
-    caller.driver.frame(type="call", call_id=CALL_ID, state="active", id=joined["id"])
-
-    assert (joined["action"], joined["started"]) == ("join", started)
-    assert (len(caller.driver.frames(Kind.SIGNAL)), caller.is_silent()) == (asked, False)
 
 
 @pytest.mark.parametrize("code", [4401, 4403, 4409, 4419])
@@ -272,17 +227,6 @@ def test_the_sound_stops_when_the_widget_is_shut_down(caller: Caller) -> None:
     caller.driver.feed(events.ShutdownAsked())
 
     assert (caller.sent(Kind.CALL)["action"], caller.is_silent()) == ("end", True)
-
-
-def test_the_sound_stops_when_the_member_logs_out(member: Driver) -> None:
-    """F248: The sound of a member must not go on as the visitor's."""
-    caller = Caller(member)
-    caller.connect()
-
-    member.feed(events.LogoutAsked())
-
-    assert caller.is_silent()
-    assert [frame["action"] for frame in member.frames(Kind.CALL)] == ["start", "end"]
 
 
 def test_the_sound_stops_when_another_member_takes_over(member: Driver) -> None:

@@ -9,38 +9,6 @@ from chatkey_widget.errors import Fault
 from chatkey_widget.sound import CONNECT_SECONDS, LOST_SECONDS
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        Fault.MICROPHONE_DENIED,
-        Fault.MICROPHONE_DISMISSED,
-        Fault.MICROPHONE_MISSING,
-        Fault.MICROPHONE_BUSY,
-        Fault.MICROPHONE_UNAVAILABLE,
-        Fault.CALL_UNSUPPORTED,
-    ],
-)
-def test_without_a_microphone_the_call_does_not_ring_and_the_person_reads_why(caller: Caller, fault: Fault) -> None:
-    """F241, F242, F243: Each reason must have a code of its own."""
-    caller.driver.opens_microphone = False
-    caller.driver.feed(events.CallAsked("start"))
-
-    caller.driver.feed(events.MicrophoneFailed(caller.ref, fault, "why"))
-
-    assert caller.driver.errors() == [fault]
-    assert caller.driver.view.notice
-    assert (caller.driver.frames(Kind.CALL), caller.driver.view.call) == ([], "none")
-
-
-def test_a_microphone_that_is_taken_away_ends_the_call(caller: Caller) -> None:
-    """F242: The microphone was unplugged during a call."""
-    caller.connect()
-
-    caller.driver.feed(events.SoundChanged(caller.ref, "microphone_lost"))
-
-    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.MICROPHONE_LOST], True)
-
-
 def test_a_sound_that_does_not_connect_ends_the_call(caller: Caller) -> None:
     """F244: The sound must connect within 15 seconds."""
     caller.begin()

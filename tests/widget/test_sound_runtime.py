@@ -4,11 +4,13 @@ import asyncio
 
 import pytest
 from tests.widget.caller import CALL_ID
+from tests.widget.driver import NOW
 from tests.widget.world import World, run
 
 from chatkey_protocol.storage_keys import CALL_LOCK_PREFIX
 from chatkey_widget import events
 from chatkey_widget.errors import Fault
+from chatkey_widget.kept_call import KeptCall
 from chatkey_widget.ports import MicrophoneRefused
 from chatkey_widget.runtime import Runtime
 
@@ -29,19 +31,6 @@ async def test_the_runtime_uses_the_chosen_device_and_reports_a_refusal() -> Non
     assert world.errors() == [Fault.MICROPHONE_BUSY]
     assert "close" not in world.call_sound.done[world.call_sound.done.index("microphone") :]
     runtime.feed(events.ShutdownAsked())
-
-
-async def test_the_runtime_uses_the_microphone_of_the_browser() -> None:
-    world = World()
-    runtime = run(world)
-    await world.until(lambda: "ready" in world.names())
-
-    runtime.feed(events.CallAsked("start"))
-    await world.call_sound.opened.wait()
-
-    assert world.call_started
-    runtime.feed(events.ShutdownAsked())
-    assert world.call_sound.done[-1] == "close"
 
 
 @pytest.mark.parametrize(("blocked", "code"), [(True, Fault.CALL_LOCAL_NETWORK), (False, Fault.CALL_UNCONNECTED)])
@@ -115,21 +104,26 @@ async def test_the_runtime_reports_a_refused_microphone() -> None:
     runtime.feed(events.ShutdownAsked())
 
 
-async def test_a_reloaded_tab_joins_its_call_again() -> None:
-    """F247: The page of the tab that has the call finds the call's id in sessionStorage."""
-    world = World(call_started="frame-1")
+async def test_a_reloaded_tab_joins_its_call_again_with_what_the_person_has_chosen() -> None:
+    """F247: The page of the tab that has the call finds the call in sessionStorage."""
+    world = World(kept_call=KeptCall("frame-1", muted=True, microphone="desk", speaker="headset").write())
 
     runtime = run(world)
     await world.until(lambda: any(frame["type"] == "call" for frame in world.sent))
 
     joined = next(frame for frame in world.sent if frame["type"] == "call")
+    world.receive({"type": "call", "call_id": CALL_ID, "state": "active", "id": joined["id"]})
+    await world.call_sound.opened.wait()
+
     assert (joined["action"], joined["started"]) == ("join", "frame-1")
+    assert world.call_sound.done[-1] == "microphone desk headset"
+    assert runtime.machine.handle(events.PanelToggled(open=True), NOW)
     runtime.feed(events.ShutdownAsked())
 
 
 async def test_a_duplicate_of_the_calling_tab_leaves_the_call_alone() -> None:
     """F251: The browser copies sessionStorage into the duplicate, but the calling tab holds the lock of the call."""
-    world = World(call_started="frame-1", held=[CALL_LOCK_PREFIX + "frame-1"])
+    world = World(kept_call=KeptCall("frame-1").write(), held=[CALL_LOCK_PREFIX + "frame-1"])
 
     runtime = run(world)
     await world.until(lambda: "ready" in world.names())

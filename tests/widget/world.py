@@ -14,7 +14,7 @@ from tests.widget.driver import KEY, NOW, PID, Driver, FixedChance, claims_of, j
 
 from chatkey_protocol.names import REVISION
 from chatkey_stack.patience import PATIENCE
-from chatkey_widget import events
+from chatkey_widget import events, kept_call
 from chatkey_widget.context import Settings
 from chatkey_widget.machine import Machine
 from chatkey_widget.ports import (
@@ -49,11 +49,11 @@ class Sound:
         self.blocked: bool | Exception | None = False  # None: the browser does not answer
         self.opened = asyncio.Event()
 
-    async def open_microphone(self, listener: SoundListener) -> None:
+    async def open_microphone(self, listener: SoundListener, microphone: str, speaker: str) -> None:
         self.listener = listener
         if self.refuse is not None:
             raise self.refuse
-        self.done.append("microphone")
+        self.done.append(f"microphone {microphone} {speaker}".rstrip())
         self.opened.set()
 
     async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
@@ -107,7 +107,7 @@ class World:
     opens: bool = True
     signing_in: str | None = None
     waiting: str | None = None
-    call_started: str | None = None
+    kept_call: str | None = None
     call_sound: Sound = field(default_factory=Sound)
     given_back: list[str] = field(default_factory=list)
     listener: WireListener | None = None
@@ -174,10 +174,15 @@ class World:
         self.waiting = unsent
 
     def call(self) -> str | None:
-        return self.call_started
+        return self.kept_call
 
-    def keep_call(self, started: str | None) -> None:
-        self.call_started = started
+    def keep_call(self, call: str | None) -> None:
+        self.kept_call = call
+
+    @property
+    def call_started(self) -> str | None:
+        kept = kept_call.read(self.kept_call)
+        return None if kept is None else kept.started
 
     async def claim(self, name: str) -> bool:
         if name in self.held:

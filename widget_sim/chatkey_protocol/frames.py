@@ -36,6 +36,18 @@ Identity = Literal["visitor", "member"]
 Sender = Literal["customer", "agent"]
 CallState = Literal["ringing", "active", "ended"]
 CallAction = Literal["start", "end", "join"]
+EndReason = Literal[
+    "microphone_denied",
+    "microphone_dismissed",
+    "microphone_missing",
+    "microphone_busy",
+    "microphone_lost",
+    "microphone_unavailable",
+    "call_unconnected",
+    "call_local_network",
+    "call_unsafe",
+]
+"""The reasons for which one side ends a call although nobody hung up."""
 SignalAction = Literal["ask", "answer", "candidate"]
 
 
@@ -228,7 +240,8 @@ class SearchResult(TypedDict):
 class AskCall(TypedDict):
     """The widget starts a call, ends the current one, or joins it again after its socket was lost or its page reloaded.
 
-    `started` comes with `join`: the `id` of the frame that started the call, which only the caller's tab knows.
+    `started` comes with `join`: the `id` of the frame that started the call, which only the caller's tab knows. `code`
+    comes with `end` if the person has not hung up, and says why the call ends.
     """
 
     type: Literal["call"]
@@ -236,12 +249,14 @@ class AskCall(TypedDict):
     action: CallAction
     headers: NotRequired[Headers]
     started: NotRequired[FrameId]
+    code: NotRequired[EndReason]
 
 
 class CallEvent(TypedDict):
     """The server reports the state of the call. `id` is present if the frame answers a `call` of the widget.
 
-    `code` is present if the call ended for another reason than that somebody hung up.
+    `code` is present if the call ended for another reason than that somebody hung up: the server's reason, or the one
+    that the other side gave.
     """
 
     type: Literal["call"]

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final, Literal, assert_never
+from typing import Final, Literal, assert_never, get_args
 
 from chatkey_protocol.codes import Close, Code
-from chatkey_protocol.frames import CallAction, Kind
+from chatkey_protocol.frames import CallAction, EndReason, Kind
 from chatkey_widget import unsent
 from chatkey_widget.context import Context
 from chatkey_widget.conversation import Conversation, line_of
 from chatkey_widget.effects import GiveBack, KeepUnsent
 from chatkey_widget.errors import Fault, WidgetError
-from chatkey_widget.events import MicrophoneFailed, SoundEvent, SoundInspected
+from chatkey_widget.events import SoundEvent
 from chatkey_widget.frame_members import UnreadableFrame, number, objects, text
 from chatkey_widget.link_outcomes import Refused
 from chatkey_widget.principal import Principal, Visitor, person
@@ -61,6 +61,8 @@ FOR_GOOD: Final = frozenset({1003, 1007, 1008, Close.TOO_BIG, Close.BAD_FRAME})
 ENDS_CALL: Final = frozenset({Close.TOKEN, Close.FORBIDDEN, Close.TOKEN_EXPIRED, Close.IDENTITY_CHANGED})
 """The close codes after which a call does not go on, because the identity is no longer valid."""
 
+END_REASONS: Final = frozenset(get_args(EndReason))
+
 CALL_ENDED_SECONDS: Final = 5.0
 """The time in seconds for which an ended call stays on the screen."""
 
@@ -102,8 +104,9 @@ class Chat:
         lost = [owner for owner in self._conversations if owner[0] == Visitor.__name__ and owner[1] != visitor]
         self._drop(lost, "The key of the visitor who wrote this message is lost.")
 
-    def keep_unsent(self) -> None:
-        """Store the unsent messages for the next page of this tab, if they have changed."""
+    def keep(self) -> None:
+        """Store the unsent messages and the call for the next page of this tab, if they have changed."""
+        self.sound.keep()
         kept = unsent.write(
             (owner, line) for owner, conversation in self._conversations.items() for line in conversation.unsent
         )
@@ -150,6 +153,8 @@ class Chat:
         self._conversation.call = "calling" if self.sound.is_asking else "none"
         self._conversation.flying.clear()
         self._connected_at = self._ctx.now
+        if self.sound.is_ringing:  # the server ends a call that rings when its socket is lost
+            self._fail_call(why_ended(Code.CALL_LOST, "The connection was lost while the call rang."))
         self._join_call()
         self.again()
 
@@ -193,8 +198,10 @@ class Chat:
         If several messages were not answered, any of them may be the cause. They are then sent one by one.
         """
         conversation = self._conversation
-        if code in ENDS_CALL:
+        if code in ENDS_CALL and self.sound.call is not None:
             self.sound.close()
+            conversation.call = "none"
+            self._ctx.report(why_ended(Code.CALL_LOST, "The server has closed the socket of the call."))
         if not conversation.flying:
             conversation.tries.clear()
         if len(conversation.flying) != 1 or conversation.is_searching:
@@ -236,24 +243,25 @@ class Chat:
             self._conversation.call = "calling"
             self.sound.start(self._ctx.chance.token())
 
-    def _end_call(self) -> None:
+    def _end_call(self, code: str | None = None) -> None:
+        """End the call. `code` says why, if the person has not hung up."""
         does_not_ring = self.sound.is_asking
         self.sound.close()
         if does_not_ring:
             self._conversation.call = "none"
         elif self._online:
-            self._send_call(self._ctx.chance.token(), "end")
+            self._send_call(self._ctx.chance.token(), "end", {"code": code} if code else {})
 
     def _ring(self, started: str) -> None:
         if self._online:
-            self._send_call(started, "start")
+            self._send_call(started, "start", self._headers())
         else:
             self.sound.close()
             self._conversation.call = "none"
 
-    def _send_call(self, frame_id: str, action: CallAction) -> None:
+    def _send_call(self, frame_id: str, action: CallAction, members: Mapping[str, object]) -> None:
         self._conversation.call_id = frame_id
-        self._link.send({"type": Kind.CALL, "id": frame_id, "action": action, **self._headers()})
+        self._link.send({"type": Kind.CALL, "id": frame_id, "action": action, **members})
 
     def leave_call(self) -> None:
         """Stop the sound at once and end the call of this tab, because the person of this widget changes."""
@@ -262,23 +270,24 @@ class Chat:
 
     def heard(self, event: SoundEvent) -> None:
         """Handle an event of the call's sound. A fault ends the call, and the person is told why."""
-        fault = self.sound.handle(event)
+        error = self.sound.handle(event)
         started = self.sound.ring()
         if started is not None:
             self._ring(started)
-        if fault is not None:
-            self._fail_call(WidgetError(fault, _why(event)))
+        self._fail_call(error)
 
-    def _fail_call(self, error: WidgetError) -> None:
-        self._ctx.report(error)
-        self._end_call()
+    def _fail_call(self, error: WidgetError | None) -> None:
+        if error is not None:
+            self._ctx.report(error)
+            self._end_call(error.code if error.code in END_REASONS else None)
 
     def _join_call(self) -> None:
         """After a lost connection or a reload, join the call that this tab has started."""
         frame_id = self._ctx.chance.token()
         started = self.sound.joining(frame_id)
         if started is not None:
-            self._link.send({"type": Kind.CALL, "id": frame_id, "action": "join", "started": started})
+            self._conversation.call = "active"
+            self._send_call(frame_id, "join", {"started": started})
 
     def call_over(self) -> None:
         if self._conversation.call == "ended":
@@ -286,7 +295,7 @@ class Chat:
 
     def call_goes_on(self) -> None:
         """Continue to count the seconds of an active call, with the page's clock."""
-        if self._conversation.call == "active":
+        if self._conversation.call == "active" and self.sound.seconds is not None:
             self._ctx.set_timer("second", 1.0)
 
     def read(self) -> None:
@@ -305,7 +314,7 @@ class Chat:
             case Kind.CALL:
                 self._call_changed(frame)
             case Kind.SIGNAL:
-                self.sound.frame(frame)
+                self._fail_call(self.sound.frame(frame))
             case Kind.ERROR:
                 self._refused(frame)
             case _:
@@ -314,6 +323,7 @@ class Chat:
     def show(self, view: View) -> View:
         """Return a copy of the view that includes the conversation."""
         conversation = self._conversation
+        is_elsewhere = self.sound.call is None and conversation.call in {"ringing", "active"}
         return replace(
             view,
             lines=conversation.in_order(),
@@ -322,8 +332,8 @@ class Chat:
             unread=conversation.unread,
             query=conversation.query,
             found=conversation.found,
-            call=conversation.call,
-            call_seconds=conversation.call_seconds(self._ctx.now),
+            call="elsewhere" if is_elsewhere else conversation.call,
+            call_seconds=self.sound.seconds if conversation.call == "active" else None,
             sound=self.sound.shown,
         )
 
@@ -411,14 +421,11 @@ class Chat:
             raise UnreadableFrame("state")
         call_id = text(frame, "call_id")
         self.sound.rang(frame.get("id"), call_id)
-        is_answered = state == "active" and self._conversation.call != state
         self._conversation.call = state
-        if is_answered:
-            self._conversation.answered_at = self._ctx.now
-            self.call_goes_on()
         self._ctx.emit("call:changed", state=state)
         if state == "active":
             self.sound.accepted(call_id)
+            self.call_goes_on()
         if state == "ended":
             self._ctx.set_timer("call", CALL_ENDED_SECONDS)
             self._call_ended(call_id, frame)
@@ -427,9 +434,9 @@ class Chat:
         if self.sound.call is None or self.sound.call.call_id != call_id:
             return
         self.sound.close()
-        error = why_ended(frame.get("code"))
-        if error is not None:
-            self._ctx.report(error)
+        code = frame.get("code")
+        if isinstance(code, str):
+            self._ctx.report(why_ended(code, "The call ended, although nobody hung up."))
 
     def _refused(self, frame: Mapping[str, object]) -> None:
         frame_id, conversation = text(frame, "id"), self._conversation
@@ -443,10 +450,14 @@ class Chat:
         if line is not None and is_under_way:
             self._refuse(line, code, message)
             return
+        had_call = self.sound.call is not None
         if self.sound.refused(frame_id, code, message):
             return
         if frame_id == conversation.call_id:
             conversation.call = "none"
+            if had_call:  # otherwise it has been hung up
+                self._ctx.report(why_ended(code, message))
+            return
         if frame_id == conversation.search_id:
             conversation.found = ()
         self._ctx.report(WidgetError(Fault.MESSAGE_REFUSED, f"{code}: {message}"))
@@ -463,16 +474,3 @@ def _name(principal: Principal) -> Owner:
 
 def _of_close(code: int) -> str:
     return Code.FRAME_TOO_LARGE if code == Close.TOO_BIG else Code.FRAME_INVALID
-
-
-def _why(event: SoundEvent) -> str:
-    """Return the reason why this event ended the call, for the page's author."""
-    match event:
-        case MicrophoneFailed():
-            return event.reason
-        case SoundInspected(_, blocked=True):
-            return "The browser keeps the call from the other side, which is in the local network."
-        case SoundInspected():
-            return "The sound of the call did not connect in time."
-        case _:
-            return "The microphone was taken away."

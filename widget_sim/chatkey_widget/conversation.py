@@ -27,7 +27,6 @@ class Conversation:
     query: str = ""
     found: tuple[Line, ...] | None = None
     call: CallShown = "none"
-    answered_at: float = 0.0
     history_id: str = ""
     search_id: str = ""
     call_id: str = ""
@@ -41,10 +40,6 @@ class Conversation:
     def is_searching(self) -> bool:
         """Whether a search is not answered yet."""
         return bool(self.query) and self.found is None
-
-    def call_seconds(self, now: float) -> int | None:
-        """Return the seconds since the call was answered, or None if there is no active call."""
-        return max(0, int(now - self.answered_at)) if self.call == "active" else None
 
     def numbers(self) -> list[int]:
         """Return the numbers of the known messages, newest first."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from chatkey_widget.kept_call import KeptCall
 from chatkey_widget.timers import Timer
 from chatkey_widget.view import DeviceKind, View
 
@@ -141,9 +142,15 @@ class CloseSocket:
 
 @dataclass(frozen=True, slots=True)
 class OpenMicrophone:
-    """Ask the person for the microphone, and keep it closed to the call until `SendSound`."""
+    """Ask the person for the microphone, and keep it closed to the call until `SendSound`.
+
+    `microphone` and `speaker` are the devices that the person chose on an earlier page. If one is gone, the browser
+    uses another.
+    """
 
     ref: int
+    microphone: str = ""
+    speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,9 +210,9 @@ class CloseSound:
 
 @dataclass(frozen=True, slots=True)
 class KeepCall:
-    """Store the id of the frame that started this tab's call, for the next page of this tab. None deletes it."""
+    """Store what the next page of this tab needs of the call. None deletes it."""
 
-    started: str | None
+    kept: KeptCall | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "chat",
         "Nothing to do: the person closed the browser's question. The next call asks again.",
         retryable=True,
-        said="microphone_denied",
+        said="microphone_dismissed",
     ),
     Fault.MICROPHONE_MISSING: Meaning(
         "chat", "Nothing to do: the device has no microphone.", retryable=True, said="microphone_missing"
@@ -164,7 +164,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "chat",
         "Nothing to do: another program uses the microphone, or its driver failed.",
         retryable=True,
-        said="microphone_missing",
+        said="microphone_busy",
     ),
     Fault.MICROPHONE_LOST: Meaning(
         "chat",

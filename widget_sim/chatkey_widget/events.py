@@ -10,6 +10,7 @@ from typing import Literal
 
 from chatkey_protocol.frames import CallAction
 from chatkey_widget.errors import Fault, WidgetError
+from chatkey_widget.kept_call import KeptCall
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.timers import Timer
 from chatkey_widget.view import Device, DeviceKind, Page
@@ -29,7 +30,7 @@ class KeyReady:
 
     `degraded` says why the key is only in memory. `lost` says why an old key was replaced. `sign_in` and `unsent` are
     what the last page of this tab stored: the data of an unfinished social login, and the messages that were not sent.
-    `call` is the id of the frame that started the call of the last page.
+    `call` is what it stored of its call.
     """
 
     key: PublicKey
@@ -38,7 +39,7 @@ class KeyReady:
     lost: str | None = None
     sign_in: str | None = None
     unsent: str | None = field(default=None, repr=False)
-    call: str | None = field(default=None, repr=False)
+    call: KeptCall | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -373,12 +374,18 @@ class DeviceRefused:
     reason: str
 
 
+SoundState = Literal["connected", "interrupted", "silent", "microphone_lost", "candidate_ignored"]
+
+
 @dataclass(frozen=True, slots=True)
 class SoundChanged:
-    """The sound of the call was connected, was interrupted, may not be played yet, or has lost its microphone."""
+    """What has become of the sound. `silent` means that the browser may not play it before a click.
+
+    With `candidate_ignored`, the browser could not read a candidate of the other side.
+    """
 
     ref: int
-    state: Literal["connected", "interrupted", "silent", "microphone_lost"]
+    state: SoundState
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ class Machine:
         self._ctx.go_on(now)
         self._dispatch(event)
         if not self._over:
-            self._parts.chat.keep_unsent()
+            self._parts.chat.keep()
             self._on_screen.show()
         return self._ctx.take_effects()
 
@@ -78,6 +78,8 @@ class Machine:
             self._on_screen.handle(event)
         elif isinstance(event, events.SoundEvent):
             self._parts.chat.heard(event)
+            if isinstance(event, events.SoundChanged) and event.state == "interrupted":
+                self._on_service.follow(self._parts.link.wake())
         else:
             self._handle(event)
 
@@ -142,6 +144,7 @@ class Machine:
         self._parts.login.cancel()
         self._parts.flow.cancel()
         self._parts.chat.leave_call()
+        self._parts.chat.keep()
         self._parts.link.stop()
         for name in list(self._ctx.timers):
             self._ctx.cancel_timer(name)

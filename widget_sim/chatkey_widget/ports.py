@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 from chatkey_widget.effects import Reason
 from chatkey_widget.errors import Fault
-from chatkey_widget.events import Unusable
+from chatkey_widget.events import SoundState, Unusable
 from chatkey_widget.keys import PublicKey
 from chatkey_widget.view import Device, DeviceKind, View
 
@@ -86,11 +86,11 @@ class Store(Protocol):
         ...
 
     def call(self) -> str | None:
-        """Return the id of the frame that started the call of an earlier page of this tab."""
+        """Return what an earlier page of this tab stored of its call."""
         ...
 
-    def keep_call(self, started: str | None) -> None:
-        """Store the id for the next page of this tab if the browser allows it. None deletes the id."""
+    def keep_call(self, call: str | None) -> None:
+        """Store the call for the next page of this tab if the browser allows it. None deletes it."""
         ...
 
     def unsent(self) -> str | None:
@@ -188,9 +188,6 @@ class MicrophoneRefused(Exception):
         self.fault = fault
 
 
-SoundState = Literal["connected", "interrupted", "silent", "microphone_lost"]
-
-
 @dataclass(frozen=True, slots=True)
 class SoundListener:
     """Callbacks of a call's sound: a change of its state, an ICE candidate that was found later, and the devices."""
@@ -203,12 +200,12 @@ class SoundListener:
 class CallSound(Protocol):
     """The microphone and the connection of one call. There is at most one."""
 
-    async def open_microphone(self, listener: SoundListener) -> None:
-        """Ask for the microphone. Raises `MicrophoneRefused`."""
+    async def open_microphone(self, listener: SoundListener, microphone: str, speaker: str) -> None:
+        """Ask for the microphone, the chosen one if it is there. Raises `MicrophoneRefused`."""
         ...
 
-    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
-        """Make the answer to an offer. The microphone stays silent until `send`."""
+    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str | None:
+        """Make the answer to an offer, or return None if a newer offer came. The microphone is silent until `send`."""
         ...
 
     async def add_candidate(self, candidate: str) -> None: ...

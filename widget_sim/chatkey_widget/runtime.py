@@ -9,10 +9,11 @@ from urllib.parse import quote, urlencode
 
 from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
 from chatkey_protocol.storage_keys import CALL_LOCK_PREFIX, TOKEN_LOCK_PREFIX
-from chatkey_widget import effects, events
+from chatkey_widget import effects, events, kept_call
 from chatkey_widget.context import Settings
 from chatkey_widget.errors import Fault, WidgetError
 from chatkey_widget.json_text import read_json
+from chatkey_widget.kept_call import KeptCall
 from chatkey_widget.machine import Machine
 from chatkey_widget.ports import (
     Answer,
@@ -59,6 +60,7 @@ class Runtime:
         self._calls: dict[int, effects.CallGetToken] = {}
         self._timers: dict[Timer, asyncio.TimerHandle] = {}
         self._wires: dict[int, Wire] = {}
+        self._held = ""
 
     def feed(self, event: events.Event) -> None:
         """Pass an event to the state machine, and carry out the effects.
@@ -103,8 +105,8 @@ class Runtime:
                 ports.store.keep_sign_in(sign_in)
             case effects.KeepUnsent(unsent):
                 ports.store.keep_unsent(unsent)
-            case effects.KeepCall(started):
-                self._keep_call(started)
+            case effects.KeepCall(kept):
+                self._keep_call(kept)
             case effects.GiveBack(text):
                 ports.screen.give_back(text)
             case effects.SetTimer(name, seconds):
@@ -154,8 +156,8 @@ class Runtime:
     def _do_with_sound(self, effect: effects.SoundEffect) -> None:
         sound = self._ports.sound
         match effect:
-            case effects.OpenMicrophone(ref):
-                self._spawn(self._open_microphone(ref))
+            case effects.OpenMicrophone():
+                self._spawn(self._open_microphone(effect))
             case effects.AnswerOffer(ref, sdp, ice_servers):
                 self._spawn(self._answer_offer(ref, sdp, ice_servers))
             case effects.SignCall(ref, signing_input):
@@ -194,21 +196,22 @@ class Runtime:
         kept = (store.sign_in(), store.unsent(), await self._call_of_this_tab())
         self.feed(events.KeyReady(prepared.key, cached, prepared.degraded, prepared.lost, *kept))
 
-    async def _call_of_this_tab(self) -> str | None:
-        """Return the id of the call that an earlier page of this tab had.
+    async def _call_of_this_tab(self) -> KeptCall | None:
+        """Return the call that an earlier page of this tab had.
 
-        If the person duplicated the tab, the browser has copied the id, and the other tab still has the call.
+        If the person duplicated the tab, the browser has copied the entry, and the other tab still has the call.
         """
-        started = self._ports.store.call()
-        if started is None or await self._ports.locks.claim(CALL_LOCK_PREFIX + started):
-            return started
+        kept = kept_call.read(self._ports.store.call())
+        if kept is None or await self._ports.locks.claim(CALL_LOCK_PREFIX + kept.started):
+            return kept
         self._ports.store.keep_call(None)
         return None
 
-    def _keep_call(self, started: str | None) -> None:
-        self._ports.store.keep_call(started)
-        if started is not None:
-            self._spawn(self._hold_call(started))
+    def _keep_call(self, kept: KeptCall | None) -> None:
+        self._ports.store.keep_call(None if kept is None else kept.write())
+        if kept is not None and kept.started != self._held:
+            self._held = kept.started
+            self._spawn(self._hold_call(kept.started))
 
     async def _hold_call(self, started: str) -> None:
         await self._ports.locks.claim(CALL_LOCK_PREFIX + started)
@@ -318,14 +321,15 @@ class Runtime:
         signature = await self._ports.keys.sign(signing_input.encode("ascii"))
         self.feed(events.CallSigned(ref, signature))
 
-    async def _open_microphone(self, ref: int) -> None:
+    async def _open_microphone(self, asked: effects.OpenMicrophone) -> None:
+        ref = asked.ref
         listener = SoundListener(
             changed=lambda state: self.feed(events.SoundChanged(ref, state)),
             found=lambda candidate: self.feed(events.CandidateFound(ref, candidate)),
             listed=lambda devices: self.feed(events.DevicesFound(ref, devices)),
         )
         try:
-            await self._ports.sound.open_microphone(listener)
+            await self._ports.sound.open_microphone(listener, asked.microphone, asked.speaker)
         except MicrophoneRefused as refused:
             self.feed(events.MicrophoneFailed(ref, refused.fault, str(refused)))
         else:
@@ -338,7 +342,9 @@ class Runtime:
             self.feed(events.DeviceRefused(ref, refused.fault, str(refused)))
 
     async def _answer_offer(self, ref: int, sdp: str, ice_servers: Sequence[object]) -> None:
-        self.feed(events.CallAnswered(ref, await self._ports.sound.answer(sdp, ice_servers)))
+        answer = await self._ports.sound.answer(sdp, ice_servers)
+        if answer is not None:
+            self.feed(events.CallAnswered(ref, answer))
 
     async def _inspect_sound(self, ref: int) -> None:
         """Find out why the sound is not connected. The call must also end if the browser fails or does not answer."""

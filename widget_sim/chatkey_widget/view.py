@@ -7,7 +7,8 @@ from chatkey_protocol.frames import CallState, Sender
 
 Page = Literal["chat", "search", "sign-in"]
 Link = Literal["connecting", "online", "offline", "stopped"]
-CallShown = CallState | Literal["none", "calling"]
+CallShown = CallState | Literal["none", "calling", "elsewhere"]
+"""`elsewhere` is a call of another tab of the same person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +71,15 @@ class SoundShown:
     If `silent` is true, the browser plays it only after the person has pressed a button.
     """
 
-    state: Literal["none", "asking", "connecting", "connected"] = "none"
+    state: Literal["none", "asking", "connecting", "connected", "interrupted"] = "none"
     muted: bool = False
     silent: bool = False
     devices: tuple[Device, ...] = ()
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the microphone is part of the call, also while the sound is away for a moment."""
+        return self.state in {"connecting", "connected", "interrupted"}
 
 
 @dataclass(frozen=True, slots=True)

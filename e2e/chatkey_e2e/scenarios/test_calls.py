@@ -1,6 +1,7 @@
 """Tests calls by sound: each side plays a tone, and the other side must find the tone in the spectrum."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 
@@ -126,15 +127,44 @@ def test_the_sound_ends_when_the_agent_signs_out(
 
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-22/ends")
-def test_a_reload_does_not_end_the_call(shop_with_tone: ShopPage, agent_with_tone: AgentPage) -> None:
-    """After a reload, the same tab must join its call again, and both sides must hear each other."""
+def test_a_muted_microphone_stays_muted_after_a_reload_and_the_launcher_says_so(
+    shop_with_tone: ShopPage, agent_with_tone: AgentPage
+) -> None:
+    """The agent must hear nothing until the customer switches the microphone on, beside the closed panel."""
     widget = shop_with_tone.open()
     talk(widget, agent_with_tone, widget.uid)
+    silence(agent_with_tone.page, widget.panel.get_by_role("button", name="Mute").click)
 
     widget = shop_with_tone.reload()
 
     tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
+    launcher = widget.page.get_by_role("button", name="Open chat (In a call · your microphone is off)")
+    expect(launcher).to_be_visible()
+    agent_with_tone.page.wait_for_function("() => chatkeyTone.seconds > 1")  # of the new connection
+    assert agent_with_tone.page.evaluate("() => chatkeyTone.hertz") == 0
+    widget.page.get_by_role("button", name="Unmute").click()
     tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
+    widget.page.get_by_role("button", name="Hang up").click()
+    expect(agent_with_tone.page.get_by_role("button", name="Hang up")).to_be_hidden()
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/ends")
+def test_a_reload_of_the_agents_page_does_not_end_the_call(
+    shop_with_tone: ShopPage, agent_with_tone: AgentPage
+) -> None:
+    """The agent's page must join its call again, stay muted, and say so in the title of the tab."""
+    widget = shop_with_tone.open()
+    talk(widget, agent_with_tone, widget.uid)
+    agent_with_tone.page.get_by_role("button", name="Mute").click()
+
+    agent_with_tone.page.reload()
+
+    tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
+    expect(agent_with_tone.page).to_have_title(re.compile("On a call, muted"))
+    agent_with_tone.page.get_by_role("button", name="Unmute").click()
+    tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
+    expect(agent_with_tone.page.get_by_text("You are on a call.")).to_be_visible()
 
 
 @pytest.mark.needs("kit")

@@ -18,8 +18,9 @@ _OTHER: Final[dict[Side, Side]] = {"caller": "agent", "agent": "caller"}
 class Said(msgspec.Struct, frozen=True, omit_defaults=True):
     """A signal on its way from one side of a call to the other, with what the server has found out about it.
 
-    `replaces` means that a newer socket has taken over the side that receives this. `here` means that the process of
-    the other side now receives signals from other processes. `jkt` is the key that has signed the caller's answer.
+    `replaces` means that a newer socket has taken over the side that receives this. `here` means that the other side
+    has a new socket, or that its process now receives signals from other processes. `jkt` is the key that has signed
+    the caller's answer.
     """
 
     action: Literal["ask", "offer", "answer", "candidate", "replaces", "here"]

@@ -11,6 +11,7 @@ import structlog
 
 from chatkey_protocol.codes import Code
 from chatkey_protocol.frames import CallEvent, Entry
+from chatkey_server import metrics
 from chatkey_server.chat import calls, conversations, search
 from chatkey_server.chat.callers import Callers
 from chatkey_server.chat.calls import Caller, Changed
@@ -237,6 +238,8 @@ class Chat:
         self._tell(conversation, message_told(entry, source), encoded(told))
 
     def _tell_call(self, conversation: Locked, event: CallEvent, source: str) -> None:
+        if event["state"] == "ended":
+            metrics.call_ended(event.get("code"))
         told = {**event, "conversation": str(conversation.id)}
         self._tell(conversation, call_told(event, source), encoded(told, call=event))
 

@@ -45,7 +45,7 @@ class Answering:
         """
         chat, conversation = self._services.chat, frame["conversation"]
         if frame["action"] == "end":
-            await chat.end_call(conversation, agent=agent)
+            await chat.end_call(conversation, agent=agent, code=frame.get("code"))
             return None
         if self._is_busy and conversation != self._conversation:
             raise Refused(Code.CALL_BUSY, "You are in another call; end that call first.", member="action")
@@ -55,6 +55,7 @@ class Answering:
         self._drop()
         self._conversation = conversation
         self._line = Line(self._services.hub, event["call_id"], "agent", self._source, self._heard)
+        self._line.say(Said("here"))
         if "id" not in frame:
             return None
         return {"type": "accepted", "conversation": str(conversation), "call_id": event["call_id"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, NotRequired, TypeAlias, TypedDict
 from uuid import UUID
 
-from chatkey_protocol.frames import CallId, CallNonce, Candidate, FrameId, Sdp, Seq
+from chatkey_protocol.frames import CallId, CallNonce, Candidate, EndReason, FrameId, Sdp, Seq
 from chatkey_server.chat.desk import Filter, Place
 from chatkey_server.peers.reader import Reader
 
@@ -42,13 +42,15 @@ class Answer(TypedDict):
 class HandleCall(TypedDict):
     """Accepts or ends the call of a conversation, or joins an accepted call again on a new socket.
 
-    `id` is chosen by the page that accepts the call. Only a page that knows it can join the call again.
+    `id` is chosen by the page that accepts the call. Only a page that knows it can join the call again. `code` comes
+    with `end` if the agent has not hung up, and says why the call ends.
     """
 
     type: Literal["call"]
     conversation: UUID
     id: NotRequired[FrameId]
     action: Literal["accept", "join", "end"]
+    code: NotRequired[EndReason]
 
 
 class PanelSignal(TypedDict):

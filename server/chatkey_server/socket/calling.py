@@ -45,7 +45,7 @@ class Calling:
         """Do what a `call` frame asks for, and return the state of the call."""
         chat = self._services.chat
         if frame["action"] == "end":
-            return await chat.hang_up(identity, source=self._source)
+            return await chat.hang_up(identity, source=self._source, code=frame.get("code"))
         if frame["action"] == "join":
             event = await chat.join(identity, frame.get("started", ""))
             self._begin(identity, event["call_id"])
@@ -127,13 +127,13 @@ class Calling:
             return
         call_id = self._line.call_id
         if said.action == "here":
-            if self._asked is not None:  # it may have been published before the agent's process could receive it
+            if self._asked is not None:  # the agent's page answers it once, and again after a reload
                 self._line.say(self._asked)
             return
         if said.action != "offer":
             self._tell(Signal(type="signal", call_id=call_id, event="candidate", candidate=said.candidate))
             return
-        self._offer, self._asked = said, None
+        self._offer = said
         self._tell(
             Signal(
                 type="signal",

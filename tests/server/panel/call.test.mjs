@@ -76,13 +76,15 @@ test("an offer is sent when the caller asks, and the verified answer connects th
   assert.equal(page.$("call-state").textContent, "You are on a call.");
 });
 
-test("a question that is passed on twice is answered once", async () => {
+test("a question that is passed on again gets the same offer, until it is answered", async () => {
   const page = await accepted();
 
   await signal(page, { action: "ask", id: "ask-1" });
+  await negotiate(page);
   await signal(page, { action: "ask", id: "ask-1" });
 
-  assert.equal(sent(page, "offer").length, 1);
+  const nonces = sent(page, "offer").map(({ nonce }) => nonce);
+  assert.deepEqual([nonces.length, new Set(nonces).size], [2, 1]);
 });
 
 test("an answer with another fingerprint or nonce ends the call", async () => {
@@ -207,10 +209,53 @@ test("the call ends with the reason for which there is no microphone", async () 
 
 test("a microphone that is taken away ends the call", async () => {
   const page = await connected();
+  page.media.refusal = new DOMException("", "NotFoundError");
 
   page.media.track.dispatchEvent(new Event("ended"));
+  await settled();
 
   assert.deepEqual(ended(page), ["Your microphone was disconnected.", 1, true]);
+  assert.equal(page.sent("call").at(-1).code, "microphone_lost");
+});
+
+test("another microphone replaces one that was unplugged", async () => {
+  const page = await connected();
+  const former = page.media.track;
+
+  former.dispatchEvent(new Event("ended"));
+  await settled();
+
+  assert.deepEqual([page.media.peer.senders[0].track, ends(page)], [page.media.track, 0]);
+  assert.notEqual(page.media.track, former);
+});
+
+test("a candidate that the browser cannot read is ignored", async () => {
+  const page = await connected();
+  page.media.peer.addIceCandidate = () => Promise.reject(new DOMException("", "OperationError"));
+
+  await signal(page, { action: "candidate", candidate: "nonsense" });
+
+  assert.equal(ends(page), 0);
+});
+
+test("a reloaded page joins its call with what the agent has chosen, and its duplicate leaves the call alone", async () => {
+  const first = await connected();
+  first.$("mute").click();
+  for (const isDuplicate of [false, true]) {
+    const page = new Page(new Map(first.kept), { isDuplicate });
+    await settled();
+    page.open();
+    const [joined] = page.sent("call");
+    assert.equal(joined?.action, isDuplicate ? undefined : "join");
+    if (isDuplicate) continue;
+    await signal(page, { action: "ask", id: "ask-1" });
+    page.hear({ type: "accepted", call_id: CALL.call_id });
+    await settled();
+    const muted = [page.$("mute").textContent, page.media.track.enabled, page.$("call-state").textContent];
+    assert.deepEqual(muted, ["Unmute", false, "Connecting the sound… Your microphone is off."]);
+    assert.equal(sent(page, "offer").length, 1);
+    assert.match(page.document.title, /On a call, muted/);
+  }
 });
 
 const DEVICES = [

@@ -6,6 +6,7 @@ export class Media extends EventTarget {
   /** The error of the next microphone, if any. */
   refusal = null;
   permission = "granted";
+  isDuplicate = false; // another tab has the call
   isPlaying = true; // the browser plays sound without a click
   stats = async () => new Map();
   streams = [];
@@ -15,16 +16,21 @@ export class Media extends EventTarget {
   get globals() {
     const media = this;
     return {
-      navigator: { mediaDevices: this, permissions: { query: async () => ({ state: this.permission }) } },
+      navigator: {
+        mediaDevices: this,
+        permissions: { query: async () => ({ state: this.permission }) },
+        locks: { request: async (_name, _options, granted) => granted(this.isDuplicate ? null : {}) },
+      },
       RTCPeerConnection: class extends Peer {
         constructor() {
           super(media);
           media.peers.push(this);
         }
       },
-      Audio: class {
+      Audio: class extends EventTarget {
         sinkId = "";
         constructor() {
+          super();
           media.audio = this;
         }
         async play() {
@@ -54,7 +60,7 @@ export class Media extends EventTarget {
 
   async getUserMedia({ audio }) {
     if (this.refusal) throw this.refusal;
-    const stream = new Stream(new Track(audio.deviceId?.exact ?? "built-in"));
+    const stream = new Stream(new Track(audio.deviceId?.exact ?? audio.deviceId ?? "built-in"));
     this.streams.push(stream);
     return stream;
   }

@@ -8,7 +8,7 @@ import { Media } from "./media.mjs";
 const read = (name) => readFileSync(`${process.env.PANEL}/${name}`, "utf8");
 const TEMPLATE = read("pages/panel.html");
 const bare = (name) => read(name).replaceAll(/^export /gm, "");
-const CALL = `const Sound = (() => {${bare("static/call.js")}; return Call; })();`; // as the panel names it
+const CALL = `const [Sound, words] = (() => {${bare("static/call.js")}; return [Call, words]; })();`;
 const SCRIPT = bare("static/addresses.js") + CALL + read("static/panel.js").replaceAll(/^import .*$/gm, "");
 
 export const NOW = 1_800_000_000;
@@ -35,7 +35,10 @@ export class Page {
   #ids = 0;
   #elements = new Map();
 
-  constructor() {
+  /** @param {Map<string, string>} kept the sessionStorage of the tab, as an earlier page has left it */
+  constructor(kept = new Map(), media = {}) {
+    this.kept = kept;
+    Object.assign(this.media, media);
     for (const [tag, id] of TEMPLATE.matchAll(/<[^>]* id="([\w-]+)"[^>]*>/g)) {
       this.#elements.set(id, Object.assign(new Element(this), { hidden: tag.endsWith(" hidden>") }));
     }
@@ -59,6 +62,11 @@ export class Page {
       document: this.document,
       location: { href: "https://chat.example/agent", reload: () => this.reloads++ },
       localStorage: { getItem: () => null, setItem: () => {} },
+      sessionStorage: {
+        getItem: (name) => this.kept.get(name) ?? null,
+        setItem: (name, value) => this.kept.set(name, value),
+        removeItem: (name) => this.kept.delete(name),
+      },
       crypto: { randomUUID: () => `id-${++this.#ids}`, getRandomValues: (bytes) => bytes.fill(++this.#ids) },
       setTimeout: (callback, milliseconds = 0) => this.#wait(callback, milliseconds),
       clearTimeout: (timer) => this.#timers.delete(timer),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 from tests.server.meeting import met
 from tests.server.panel.conftest import PASSWORD, Agents
 
@@ -24,9 +25,9 @@ def sdp(fingerprint: str) -> str:
     return f"v=0\r\nm=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=fingerprint:sha-256 {fingerprint}\r\n"
 
 
-async def next_of(socket: Fixture, kind: str) -> Any:
-    """Return the next frame of this kind."""
-    while (frame := await socket.next())["type"] != kind:
+async def next_of(socket: Fixture, *kinds: str) -> Any:
+    """Return the next frame of one of these kinds."""
+    while (frame := await socket.next())["type"] not in kinds:
         pass
     return frame
 
@@ -117,16 +118,21 @@ async def test_signals_go_from_one_process_to_another(
         assert (answer["action"], answer["jkt"]) == ("answer", browser.jkt)
 
 
-async def test_the_agents_page_joins_its_call_again_on_a_new_socket(phone: Phone, clock: Fixture) -> None:
+async def test_the_agents_page_joins_its_call_again_and_is_asked_again(phone: Phone, clock: Fixture) -> None:
+    """A page that was reloaded has no connection to the caller any more, so it must make a new offer."""
     await phone.begin()
+    await phone.caller.ask(phone.signal("ask"))
     await phone.agent.leave()
 
     phone.agent = await phone.agents.page_with(phone.shop, phone.cookie)
-    joined = await phone.accept(action="join")
+    await phone.agent.send({"type": "call", "id": "accept", "conversation": phone.conversation, "action": "join"})
+    joined, asked = sorted(
+        [await next_of(phone.agent, "signal", "accepted") for _ in "12"], key=lambda told: told["type"]
+    )
     clock.advance(REJOIN_SECONDS)
     offer = await phone.offer()
 
-    assert joined["type"] == "accepted"
+    assert (joined["type"], asked["action"], asked["id"]) == ("accepted", "ask", "s1")
     assert offer["event"] == "offer"
     assert await last() == ("active", None)
 
@@ -183,6 +189,27 @@ async def test_a_call_that_nobody_ends_is_ended(
     assert before == ("ringing", None)
     assert await last() == ("ended", code)
     assert (await next_of(phone.caller, "call"))["code"] == code
+
+
+@pytest.mark.parametrize("side", ["caller", "agent"])
+async def test_the_reason_of_one_side_reaches_the_other_side_the_database_and_the_metric(
+    phone: Phone, side: str
+) -> None:
+    await phone.begin()
+    series = ("chatkey_calls_ended_total", {"reason": "call_unconnected"})
+    before = REGISTRY.get_sample_value(*series) or 0
+    end = {"type": "call", "id": "c2", "action": "end", "code": "call_unconnected"}
+
+    if side == "caller":
+        await phone.caller.send(end)
+    else:
+        await phone.agent.send(end | {"conversation": phone.conversation})
+    told = await next_of(phone.agent if side == "caller" else phone.caller, "call")
+    while told["state"] == "active":
+        told = await next_of(phone.agent if side == "caller" else phone.caller, "call")
+
+    assert (told["state"], told["code"], await last()) == ("ended", end["code"], ("ended", end["code"]))
+    assert REGISTRY.get_sample_value(*series) == before + 1
 
 
 async def test_nothing_is_kept_of_a_call_that_has_ended(phone: Phone) -> None:

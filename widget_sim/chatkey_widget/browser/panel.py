@@ -1,15 +1,15 @@
-"""The open panel: the person, the connection, the notice, the call, and one of three pages."""
+"""The open panel: the person, the connection, the notice, and one of three pages."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from chatkey_widget import events
-from chatkey_widget.browser.dom import element, icon, icon_button, replace, set_attribute
+from chatkey_widget.browser.dom import element, icon_button, replace, set_attribute
 from chatkey_widget.browser.js_values import Listeners
 from chatkey_widget.browser.pages import ChatPage, SearchPage, SignInPage
 from chatkey_widget.browser.words import Words
 from chatkey_widget.texts import initials
-from chatkey_widget.view import Device, DeviceKind, Page, SoundShown, View
+from chatkey_widget.view import Page, View
 
 Feed = Callable[[events.Event], None]
 
@@ -37,40 +37,6 @@ class Panel:
         )
         said = element("div", self._notice_text, self._open_sign_in, class_="said")
         self._notice = element("div", said, self._dismiss, class_="notice", role="alert", hidden="")
-        self._call_text = element("span", role="status")
-        self._timer = element("span", role="timer", class_="timer", dir="ltr")
-        self._hang_up = element("button", type="button", class_="hang-up", text=texts.hang_up)
-        said_of_call = element("div", self._call_text, self._timer, class_="said")
-        self._meter = element(
-            "div",
-            element("span"),
-            class_="meter",
-            role="meter",
-            aria_label=texts.level,
-            aria_valuemin="0",
-            aria_valuemax="100",
-            aria_valuenow="0",
-            hidden="",
-        )
-        self._mute = icon_button("microphone", texts.mute, class_="quiet", aria_pressed="false", hidden="")
-        self._play = element("button", type="button", class_="link", text=texts.play_sound, hidden="")
-        self._devices: dict[DeviceKind, Any] = {
-            "microphone": element("select", class_="device", aria_label=texts.microphone, dir="auto", hidden=""),
-            "speaker": element("select", class_="device", aria_label=texts.speaker, dir="auto", hidden=""),
-        }
-        self._call_bar = element(
-            "div",
-            icon("call"),
-            said_of_call,
-            self._play,
-            self._meter,
-            self._mute,
-            self._hang_up,
-            *self._devices.values(),
-            class_="call-bar",
-            hidden="",
-            data_testid="chatkey-call-bar",
-        )
         self.chat = ChatPage(feed, self._listeners, words)
         self._pages: dict[Page, ChatPage | SearchPage | SignInPage] = {
             "chat": self.chat,
@@ -78,8 +44,6 @@ class Panel:
             "sign-in": SignInPage(feed, self._listeners, words.texts),
         }
         self._view = View()
-        self._call_shown = self._view.call
-        self._devices_shown: tuple[Device, ...] = ()
         self._pictured: tuple[str | None, str] = (None, "")
         self._picture_listeners = Listeners()
         self.element = self._assemble()
@@ -103,6 +67,11 @@ class Panel:
         self._picture_listeners.remove_all()
         self.element.remove()
 
+    def take(self, call_bar: Any) -> None:
+        """Show the call inside the panel."""
+        if self._notice.nextSibling != call_bar:  # moving an element takes the focus away
+            self._notice.after(call_bar)
+
     def focus(self) -> None:
         """Move the focus to the element that the person needs first."""
         self._pages[self._view.page].focus()
@@ -117,7 +86,6 @@ class Panel:
             header,
             identity,
             self._notice,
-            self._call_bar,
             *pages,
             class_="panel",
             role="dialog",
@@ -133,16 +101,6 @@ class Panel:
         on(self._open_sign_in, "click", lambda _event: self._reopen())
         on(self._dismiss, "click", lambda _event: self._feed(events.NoticeDismissed()))
         on(self._call, "click", lambda _event: self._feed(events.CallAsked("start")))
-        on(self._mute, "click", lambda _event: self._feed(events.MuteAsked(not self._view.sound.muted)))
-        on(self._play, "click", lambda _event: self._feed(events.PlayAsked()))
-        for select in self._devices.values():
-            on(select, "change", self._choose_device)
-        on(self._hang_up, "click", lambda _event: self._feed(events.CallAsked("end")))
-
-    def _choose_device(self, event: Any) -> None:
-        chosen = event.target
-        kind: DeviceKind = "microphone" if chosen == self._devices["microphone"] else "speaker"
-        self._feed(events.DeviceChosen(kind, chosen.value))
 
     def _reopen(self) -> None:
         """Open the sign-in window within this click.
@@ -163,7 +121,7 @@ class Panel:
 
     def _draw_header(self, view: View) -> None:
         appearance = view.appearance
-        busy = view.call in {"calling", "ringing", "active"}
+        busy = view.call not in {"none", "ended"}
         self._title.textContent = appearance.title
         self._status.textContent = self._texts.links[view.link]
         self._status.dataset.link = view.link
@@ -212,46 +170,3 @@ class Panel:
         set_attribute(self._notice, "hidden", "" if view.notice is None else None)
         self._open_sign_in.textContent = self._texts.open_sign_in if view.blocked is not None else ""
         set_attribute(self._open_sign_in, "hidden", "" if view.blocked is None else None)
-        self._draw_call(view)
-
-    def _draw_call(self, view: View) -> None:
-        """Show the state of the call. The text is set only if it changes, because screen readers read every update."""
-        texts = self._texts
-        waiting = {"asking": texts.asking_microphone, "connecting": texts.connecting_sound}
-        text = waiting.get(view.sound.state, texts.calls[view.call])
-        if (self._call_shown, self._call_text.textContent) != (view.call, text):
-            self._call_shown = self._call_bar.dataset.state = view.call
-            self._call_text.textContent = text
-        self._draw_sound(view.sound)
-        self._timer.textContent = "" if view.call_seconds is None else self._words.duration(view.call_seconds)
-        set_attribute(self._call_bar, "hidden", "" if view.call == "none" else None)
-        set_attribute(self._hang_up, "hidden", "" if view.call == "ended" else None)
-
-    def show_level(self, level: float) -> None:
-        """Show the level of the microphone, from 0 to 1."""
-        percent = round(100 * level)
-        self._meter.setAttribute("aria-valuenow", str(percent))
-        self._meter.style.setProperty("--level", f"{percent}%")
-
-    def _draw_sound(self, sound: SoundShown) -> None:
-        connected = sound.state == "connected"
-        for shown, wanted in ((self._meter, connected), (self._mute, connected), (self._play, sound.silent)):
-            set_attribute(shown, "hidden", None if wanted else "")
-        if sound.devices != self._devices_shown:
-            self._devices_shown = sound.devices
-            for kind, select in self._devices.items():
-                _offer(select, [device for device in sound.devices if device.kind == kind])
-        label = self._texts.unmute if sound.muted else self._texts.mute
-        self._mute.setAttribute("aria-pressed", str(sound.muted).lower())
-        self._mute.setAttribute("aria-label", label)
-        self._mute.title = label
-
-
-def _offer(select: Any, devices: Sequence[Device]) -> None:
-    """Fill the select box with the devices. With a single device there is no choice."""
-    options = [
-        element("option", text=device.label, value=device.id, selected="" if device.used else None)
-        for device in devices
-    ]
-    select.replaceChildren(*options)
-    set_attribute(select, "hidden", None if len(options) > 1 else "")

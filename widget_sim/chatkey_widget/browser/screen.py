@@ -9,6 +9,7 @@ import js
 from pyodide.ffi import JsException
 
 from chatkey_widget import events
+from chatkey_widget.browser.call_bar import CallBar, said
 from chatkey_widget.browser.dom import element, icon, set_attribute
 from chatkey_widget.browser.js_values import Listeners, member
 from chatkey_widget.browser.panel import Panel
@@ -60,6 +61,7 @@ class BrowserScreen:
         self._launcher: Any = None
         self._badge: Any = None
         self._panel: Panel | None = None
+        self._call_bar: CallBar | None = None
         self._words: Words | None = None
         self._draft = ""
 
@@ -82,8 +84,8 @@ class BrowserScreen:
 
     def show_level(self, level: float) -> None:
         """Show the level of the microphone, from 0 to 1."""
-        if self._panel is not None:
-            self._panel.show_level(level)
+        if self._call_bar is not None:
+            self._call_bar.show_level(level)
 
     def remove(self) -> None:
         if self._first_due is not None:
@@ -143,17 +145,31 @@ class BrowserScreen:
         fresh = self._panel is None
         if view.appearance != old.appearance or not old.visible:
             self._dress(view.appearance)
-        if (view.open, view.unread) != (old.open, old.unread) or not old.visible:
+        told = (view.open, view.unread, view.call, view.sound)
+        if told != (old.open, old.unread, old.call, old.sound) or not old.visible:
             self._draw_launcher(view, words)
         if view.open and self._panel is None:
             self._panel = Panel(self._feed, words)
             self._root.prepend(self._panel.element)
             self._panel.chat.draft = self._draft
+        self._draw_call(view, words)
         if self._panel is None:
             return
         self._panel.show(view, View() if fresh else old)
         if view.open != old.open:
             self._move_focus(view)
+
+    def _draw_call(self, view: View, words: Words) -> None:
+        """Show the call in the open panel, or beside the launcher, so that an open microphone is always visible."""
+        if self._call_bar is None:
+            if view.call == "none":
+                return
+            self._call_bar = CallBar(self._feed, words)
+        self._call_bar.show(view)
+        if self._panel is not None and view.open:
+            self._panel.take(self._call_bar.element)
+        elif self._launcher.nextSibling != self._call_bar.element:
+            self._launcher.after(self._call_bar.element)
 
     def _speak(self, locale: str) -> Words:
         """Switch to a language. The panel is created again with the texts of this language."""
@@ -168,6 +184,9 @@ class BrowserScreen:
             self._draft = self._panel.chat.draft
             self._panel.release()
             self._panel = None
+        if self._call_bar is not None:
+            self._call_bar.release()
+            self._call_bar = None
 
     def _dress(self, appearance: Appearance) -> None:
         self._root.style.setProperty("--accent", appearance.colour)
@@ -176,8 +195,12 @@ class BrowserScreen:
 
     def _draw_launcher(self, view: View, words: Words) -> None:
         texts, count = words.texts, words.number
-        unread = f" ({texts.unread.format(count=count(view.unread))})" if view.unread else ""
-        self._launcher.setAttribute("aria-label", texts.close if view.open else texts.open + unread)
+        news = [texts.unread.format(count=count(view.unread))] if view.unread else []
+        if view.call != "none":
+            news.append(said(view, words))
+        label = texts.close if view.open else texts.open
+        self._launcher.setAttribute("aria-label", f"{label} ({', '.join(news)})" if news else label)
+        self._launcher.dataset.call = view.call
         self._launcher.setAttribute("aria-expanded", str(view.open).lower())
         self._badge.textContent = count(min(view.unread, 99))
         set_attribute(self._badge, "hidden", None if view.unread else "")

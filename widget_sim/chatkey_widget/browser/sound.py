@@ -1,7 +1,7 @@
 """The microphone and the WebRTC connection of a call. Only audio is sent, and only after the machine allows it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 import js
@@ -50,16 +50,16 @@ class BrowserSound:
         self._on_devices = Listeners()
         self._on_peer = Listeners()
         self._speaker = "default"
-        self._listing: asyncio.Future[None] | None = None
+        self._doing: set[asyncio.Future[None]] = set()
         self._level: asyncio.TimerHandle | None = None
         self._is_sending = False
         self._attempt = 0
-        self._playing: asyncio.Future[None] | None = None
 
-    async def open_microphone(self, listener: SoundListener) -> None:
-        """Ask for the microphone. Raises `MicrophoneRefused`."""
+    async def open_microphone(self, listener: SoundListener, microphone: str, speaker: str) -> None:
+        """Ask for the microphone, the chosen one if it is there. Raises `MicrophoneRefused`."""
         self.close()
         attempt, self._listener = self._attempt, listener
+        self._speaker = speaker or "default"
         if not member(js, "RTCPeerConnection"):
             raise MicrophoneRefused(Fault.CALL_UNSUPPORTED, "The browser has no RTCPeerConnection.")
         devices = member(js.navigator, "mediaDevices")
@@ -68,15 +68,15 @@ class BrowserSound:
                 Fault.MICROPHONE_UNAVAILABLE, "The page may not use the microphone: no https, or a Permissions-Policy."
             )
         try:
-            stream = await devices.getUserMedia(js.JSON.parse('{"audio": true}'))
+            stream = await devices.getUserMedia(to_plain({"audio": {"deviceId": microphone} if microphone else True}))
         except JsException as error:
             raise _refusal(thrown(error)) from None
         if attempt != self._attempt:  # the call has ended meanwhile
             _stop(stream)
             return
         self._take(stream)
-        self._on_devices.add(devices, "devicechange", lambda _event: self._list_soon())
-        self._list_soon()  # the call must not wait for the list, which Firefox may not send
+        self._on_devices.add(devices, "devicechange", lambda _event: self._soon(self._list()))
+        self._soon(self._list())  # the call must not wait for the list, which Firefox may not send
 
     async def use(self, kind: DeviceKind, device_id: str) -> None:
         """Use another microphone or speaker. Raises `MicrophoneRefused`."""
@@ -91,9 +91,10 @@ class BrowserSound:
         finally:
             await self._list()
 
-    async def _use_microphone(self, device_id: str) -> None:
+    async def _use_microphone(self, device_id: str | None) -> None:
         attempt = self._attempt
-        stream = await js.navigator.mediaDevices.getUserMedia(to_plain({"audio": {"deviceId": {"exact": device_id}}}))
+        wanted = {"deviceId": {"exact": device_id}} if device_id else True
+        stream = await js.navigator.mediaDevices.getUserMedia(to_plain({"audio": wanted}))
         if attempt != self._attempt:  # the call has ended meanwhile
             _stop(stream)
             return
@@ -110,15 +111,24 @@ class BrowserSound:
         self._stream = stream
         for track in stream.getAudioTracks():
             track.enabled = self._is_sending
-            self._on_microphone.add(track, "ended", lambda _event: self._lose_microphone())
+            self._on_microphone.add(track, "ended", lambda _event: self._soon(self._lose_microphone()))
         self._measure(stream)
 
-    def _lose_microphone(self) -> None:
-        if self._listener is not None:
-            self._listener.changed("microphone_lost")
+    async def _lose_microphone(self) -> None:
+        """Use another microphone, if there is one and the browser allows it without a question."""
+        try:
+            await self._use_microphone(None)
+        except JsException:
+            if self._listener is not None:
+                self._listener.changed("microphone_lost")
+        else:
+            await self._list()
 
-    def _list_soon(self) -> None:
-        self._listing = asyncio.ensure_future(self._list())
+    def _soon(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do this beside the present work, and keep it from being collected before it is done."""
+        doing = asyncio.ensure_future(work)
+        self._doing.add(doing)
+        doing.add_done_callback(self._doing.discard)
 
     async def _list(self) -> None:
         """Report the microphones and speakers. Some browsers list no speakers, or cannot use another one."""
@@ -137,8 +147,11 @@ class BrowserSound:
             )
         )
 
-    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
-        """Make the answer to an offer. No sound goes out until `send`, and none is heard until `play`."""
+    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str | None:
+        """Make the answer to an offer, or return None if a newer offer came.
+
+        No sound goes out until `send`, and none is heard until `play`.
+        """
         self._drop_peer()
         self._peer = peer = js.RTCPeerConnection.new(to_plain({"iceServers": list(ice_servers)}))
         self.send(on=False)
@@ -147,16 +160,26 @@ class BrowserSound:
             peer.addTrack(track, self._stream)
         self._on_peer.add(peer, "track", self._heard)
         self._on_peer.add(peer, "connectionstatechange", lambda _event: self._changed(peer))
-        await peer.setRemoteDescription(to_plain({"type": "offer", "sdp": sdp}))
-        await peer.setLocalDescription()
-        await self._gathered(peer)
+        try:
+            await peer.setRemoteDescription(to_plain({"type": "offer", "sdp": sdp}))
+            await peer.setLocalDescription()
+            await self._gathered(peer)
+        except JsException:
+            if peer is self._peer:
+                raise
+        if peer is not self._peer:
+            return None
         self._on_peer.add(peer, "icecandidate", self._found)
         return str(peer.localDescription.sdp)
 
     async def add_candidate(self, candidate: str) -> None:
         if self._peer is not None and candidate:
             self._given.append(candidate)
-            await self._peer.addIceCandidate(to_plain({"candidate": candidate, "sdpMLineIndex": 0}))
+            try:
+                await self._peer.addIceCandidate(to_plain({"candidate": candidate, "sdpMLineIndex": 0}))
+            except JsException:  # other candidates may connect the call
+                if self._listener is not None:
+                    self._listener.changed("candidate_ignored")
 
     def send(self, *, on: bool) -> None:
         """Let the sound of the microphone into the call, or stop it."""
@@ -168,7 +191,7 @@ class BrowserSound:
     def play(self) -> None:
         """Play the other side's sound, within the click that asked for it."""
         if self._audio is not None:
-            self._playing = asyncio.ensure_future(self._played(self._audio.play()))
+            self._soon(self._played(self._audio.play()))
 
     async def is_blocked(self) -> bool:
         """Return whether the browser keeps the call from the other side's candidates in the local network.
@@ -241,8 +264,15 @@ class BrowserSound:
         """Keep the other side's sound for `play`, because this answer is not verified yet."""
         self._audio = js.Audio.new()
         self._audio.srcObject = js.MediaStream.new(js.Array.of(event.track))
-        if self._speaker != "default":
-            self._audio.setSinkId(self._speaker)
+        self._on_peer.add(self._audio, "pause", lambda _event: self.play())  # the system may have paused it
+        if self._speaker != "default" and member(self._audio, "setSinkId"):
+            self._soon(self._use_speaker(self._audio))
+
+    async def _use_speaker(self, audio: Any) -> None:
+        try:
+            await audio.setSinkId(self._speaker)
+        except JsException:  # it was unplugged meanwhile
+            self._speaker = "default"
 
     async def _played(self, playing: Any) -> None:
         try:

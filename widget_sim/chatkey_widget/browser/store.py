@@ -94,12 +94,12 @@ class BrowserStore:
         _keep_in_tab(self._unsent_key, unsent)
 
     def call(self) -> str | None:
-        """Return the id of the frame that started the call of an earlier page of this tab."""
+        """Return what an earlier page of this tab stored of its call."""
         return _read_of_tab(self._call_key)
 
-    def keep_call(self, started: str | None) -> None:
-        """Store the id for this tab's next page, so that it can join the call. None deletes the id."""
-        _keep_in_tab(self._call_key, started)
+    def keep_call(self, call: str | None) -> None:
+        """Store the call for this tab's next page, so that it can join the call. None deletes it."""
+        _keep_in_tab(self._call_key, call)
 
     def _delete(self) -> None:
         self._memory = None

@@ -29,6 +29,8 @@ GERMAN: Final = Texts(
     level="Pegel Ihres Mikrofons",
     asking_microphone="Warten auf Ihr Mikrofon …",
     connecting_sound="Ton wird verbunden …",
+    sound_interrupted="Der Ton ist unterbrochen …",
+    muted="Ihr Mikrofon ist aus",
     dismiss="Ausblenden",
     title="Schreiben Sie uns",
     greeting="Hallo! Wie können wir helfen?",
@@ -57,6 +59,7 @@ GERMAN: Final = Texts(
         "calling": "Anruf wird gestartet …",
         "ringing": "Es klingelt …",
         "active": "Im Gespräch",
+        "elsewhere": "Sie sind in einem anderen Tab im Gespräch",
         "ended": "Das Gespräch ist beendet",
     },
     states={"sending": "Wird gesendet …", "sent": "", "refused": "Nicht zugestellt"},
@@ -84,7 +87,13 @@ GERMAN: Final = Texts(
         "microphone_denied": (
             "Für den Anruf wird Ihr Mikrofon gebraucht. Erlauben Sie es im Browser und rufen Sie noch einmal an."
         ),
-        "microphone_missing": "Es wurde kein Mikrofon gefunden, oder ein anderes Programm benutzt es.",
+        "microphone_dismissed": (
+            "Für den Anruf wird Ihr Mikrofon gebraucht. "
+            "Rufen Sie noch einmal an und erlauben Sie es, wenn der Browser fragt."
+        ),
+        "microphone_missing": "Es wurde kein Mikrofon gefunden. Schließen Sie eines an und rufen Sie noch einmal an.",
+        "microphone_busy": "Ein anderes Programm benutzt Ihr Mikrofon. Schließen Sie es und rufen Sie noch einmal an.",
+        "other_microphone": "Das Gespräch ist beendet, denn die Gegenseite hat kein Mikrofon.",
         "microphone_lost": "Ihr Mikrofon wurde getrennt. Das Gespräch ist beendet.",
         "microphone_unavailable": "Auf dieser Seite oder in diesem Browser sind Anrufe nicht möglich.",
         "call_unconnected": "Der Ton ließ sich nicht verbinden. Versuchen Sie es noch einmal oder schreiben Sie uns.",

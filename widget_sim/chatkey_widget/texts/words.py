@@ -18,7 +18,10 @@ Notice = Literal[
     "too_fast",
     "too_many_windows",
     "microphone_denied",
+    "microphone_dismissed",
     "microphone_missing",
+    "microphone_busy",
+    "other_microphone",
     "microphone_lost",
     "microphone_unavailable",
     "call_unconnected",
@@ -54,7 +57,10 @@ class Notices(TypedDict):
     too_fast: str
     too_many_windows: str
     microphone_denied: str
+    microphone_dismissed: str
     microphone_missing: str
+    microphone_busy: str
+    other_microphone: str
     microphone_lost: str
     microphone_unavailable: str
     call_unconnected: str
@@ -87,6 +93,7 @@ class Calls(TypedDict):
     calling: str
     ringing: str
     active: str
+    elsewhere: str
     ended: str
 
 
@@ -136,6 +143,8 @@ class Texts:
     level: str
     asking_microphone: str
     connecting_sound: str
+    sound_interrupted: str
+    muted: str
     dismiss: str
     title: str
     greeting: str

@@ -5,8 +5,10 @@
  *   fingerprint?: string, jkt?: string, candidate?: string, id?: string }} Signal
  * @typedef {"connecting" | "verified" | "connected" | "interrupted" | "silent"} State
  * @typedef {{ kind: MediaDeviceKind, id: string, label: string, isUsed: boolean }} Device
- * @typedef {{ send: (frame: object) => void, show: (state: State) => void, fail: (text: string) => void,
- *   warn: (text: string) => void, level: (level: number) => void, devices: (devices: Device[]) => void }} Page
+ * @typedef {{ isMuted: boolean, microphone: string, speaker: string }} Choices
+ * @typedef {{ send: (frame: object) => void, show: (state: State) => void, fail: (code: string) => void,
+ *   warn: (code: string) => void, level: (level: number) => void, devices: (devices: Device[]) => void,
+ *   keep: (choices: Choices) => void }} Page
  */
 
 const GATHER_MS = 1_000;
@@ -15,26 +17,61 @@ const LOST_MS = 20_000;
 const INSPECT_MS = 2_000;
 const LEVEL_MS = 100;
 const LOCAL_NETWORK = ["local-network", "loopback-network", "local-network-access"]; // the last one before Chrome 145
-const UNCONNECTED = "The sound could not be connected.";
-const BLOCKED =
-  "The sound did not connect. Your browser keeps this page from your local network, which may be the cause. " +
-  "Allow access in the site settings.";
+const UNCONNECTED = "call_unconnected";
+
+/** Why a call ended, by code: what the agent reads if the reason is on this side, and if it is on the caller's. */
+const REASONS = /** @type {Record<string, [string, string]>} */ ({
+  microphone_denied: [
+    "Calls need your microphone. Allow it in your browser.",
+    "The caller's browser was not allowed to use the microphone.",
+  ],
+  microphone_missing: ["No microphone was found.", "The caller has no microphone."],
+  microphone_busy: ["Another program is using the microphone.", "The caller's microphone is used by another program."],
+  microphone_lost: ["Your microphone was disconnected.", "The caller's microphone was disconnected."],
+  microphone_unavailable: [
+    "The panel cannot use a microphone here. Open it over https, and allow the microphone for frames.",
+    "The caller's browser cannot use a microphone.",
+  ],
+  call_unconnected: ["The sound could not be connected.", "The sound could not be connected."],
+  call_local_network: [
+    "The sound did not connect. Your browser keeps this page from your local network, which may be the cause. " +
+      "Allow access in the site settings.",
+    "The sound could not be connected.",
+  ],
+  call_unsafe: [
+    "The answer of the caller does not fit. Something interferes with the call.",
+    "Something interferes with the call.",
+  ],
+  call_lost: ["The call was lost.", "The caller was away for too long."],
+  provider_off: ["The business was switched off.", "The business was switched off."],
+});
+
+/** The reason in words, or an empty text if somebody has hung up. @param {string | undefined} code @param {boolean} isOurs */
+export function words(code, isOurs) {
+  if (!code) return "";
+  const known = code.startsWith("proof_") ? "call_unsafe" : code === "microphone_dismissed" ? "microphone_denied" : code;
+  const [ours, theirs] = REASONS[known] ?? ["The call has ended.", "Something went wrong."];
+  return isOurs ? ours : `${theirs} The call has ended.`;
+}
 
 /** One accepted call. It lives until the call has ended, also while the page's socket is lost. */
 export class Call {
-  /** @param {string} id @param {RTCIceServer[]} servers @param {Page} page */
-  constructor(id, servers, page) {
+  /** @param {string} id @param {RTCIceServer[]} servers @param {Page} page @param {Choices} choices */
+  constructor(id, servers, page, choices) {
     this.id = id;
-    this.isMuted = false;
+    this.choices = choices;
     this.servers = servers;
     this.page = page;
     this.isOver = false;
     this.nonce = "";
     this.asked = /** @type {string | undefined} */ ("");
+    this.offered = /** @type {object | null} */ (null); // not answered yet
+    this.ignored = 0; // candidates that the browser could not read
     this.peer = /** @type {RTCPeerConnection | null} */ (null);
     this.given = /** @type {string[]} */ ([]); // the answer to the last offer, and candidates
     this.stream = /** @type {MediaStream | null} */ (null);
     this.audio = new Audio();
+    this.audio.addEventListener("pause", () => this.isOver || this.play()); // the system may have paused it
     this.due = /** @type {number | undefined} */ (undefined);
     this.measuring = /** @type {number | undefined} */ (undefined);
     this.context = /** @type {AudioContext | null} */ (null);
@@ -45,8 +82,10 @@ export class Call {
   }
 
   async open() {
+    const { microphone: id, speaker } = this.choices;
     try {
-      this.take(await microphone());
+      this.take(await microphone(id ? { deviceId: id } : true));
+      if (speaker) await this.audio.setSinkId(speaker).catch(() => {}); // it was unplugged meanwhile
     } catch (error) {
       return this.fail(reason(error));
     }
@@ -59,11 +98,20 @@ export class Call {
     if (this.isOver) return stop(stream);
     stop(this.stream);
     this.stream = stream;
-    this.mute(this.isMuted);
+    this.mute(this.choices.isMuted);
     const [track] = stream.getAudioTracks();
-    track.addEventListener("ended", () => this.fail("Your microphone was disconnected."));
+    track.addEventListener("ended", () => this.replace());
     for (const sender of this.peer?.getSenders() ?? []) sender.replaceTrack(track);
     this.measure(stream);
+  }
+
+  /** The microphone was unplugged, or its permission was withdrawn. */
+  async replace() {
+    try {
+      this.take(await navigator.mediaDevices.getUserMedia({ audio: true }));
+    } catch {
+      this.fail("microphone_lost");
+    }
   }
 
   /** Use another microphone or speaker. @param {Device["kind"]} kind @param {string} id */
@@ -71,6 +119,7 @@ export class Call {
     try {
       if (kind === "audiooutput") await this.audio.setSinkId(id);
       else this.take(await navigator.mediaDevices.getUserMedia({ audio: { deviceId: { exact: id } } }));
+      this.keep(kind === "audiooutput" ? { speaker: id } : { microphone: id });
     } catch (error) {
       this.page.warn(reason(error));
     }
@@ -96,15 +145,19 @@ export class Call {
       if (signal.action === "ask") await this.offer(signal.id);
       else if (signal.action === "answer") await this.accept(signal);
       else if (signal.candidate) await this.add(signal.candidate);
-    } catch (error) {
-      this.fail(`The sound could not be connected (${error}).`);
+    } catch {
+      this.fail(UNCONNECTED);
     }
   }
 
   /** The caller asks for an offer at the beginning, and after a reload. @param {string} [id] */
   async offer(id) {
-    if (id === this.asked) return; // the server may pass the same question on twice
+    if (id === this.asked) {
+      if (this.offered) this.send(this.offered); // the server passes a question on again after a reconnection
+      return;
+    }
     this.asked = id;
+    this.offered = null;
     await this.microphone;
     if (this.isOver || !this.stream) return;
     this.expect(CONNECT_MS);
@@ -118,7 +171,8 @@ export class Call {
     await gathered(peer);
     if (peer !== this.peer || !peer.localDescription) return;
     this.nonce = token();
-    this.send({ action: "offer", sdp: peer.localDescription.sdp, nonce: this.nonce });
+    this.offered = { action: "offer", sdp: peer.localDescription.sdp, nonce: this.nonce };
+    this.send(this.offered);
     peer.addEventListener("icecandidate", ({ candidate }) => {
       if (candidate?.candidate) this.send({ action: "candidate", candidate: candidate.candidate });
     });
@@ -127,9 +181,10 @@ export class Call {
   /** The server passes on verified answers only, to the newest offer. @param {Signal} signal */
   async accept({ sdp, nonce, fingerprint }) {
     if (!this.peer || nonce !== this.nonce || !sdp || !fingerprint || !sdp.toUpperCase().includes(fingerprint)) {
-      this.fail("The answer of the caller does not fit. Something interferes with the call.");
+      this.fail("call_unsafe");
       return;
     }
+    this.offered = null;
     this.given.push(sdp);
     this.page.show("verified");
     await this.peer.setRemoteDescription({ type: "answer", sdp });
@@ -138,13 +193,23 @@ export class Call {
   /** @param {string} candidate */
   async add(candidate) {
     this.given.push(candidate);
-    await this.peer?.addIceCandidate({ candidate, sdpMLineIndex: 0 });
+    try {
+      await this.peer?.addIceCandidate({ candidate, sdpMLineIndex: 0 });
+    } catch {
+      this.ignored++; // other candidates may connect the call
+    }
   }
 
   /** @param {boolean} isMuted */
   mute(isMuted) {
-    this.isMuted = isMuted;
+    this.keep({ isMuted });
     for (const track of this.stream?.getAudioTracks() ?? []) track.enabled = !isMuted;
+  }
+
+  /** The person's choices also hold after a reload. @param {Partial<Choices>} choices */
+  keep(choices) {
+    Object.assign(this.choices, choices);
+    this.page.keep(this.choices);
   }
 
   /** @param {MediaStreamTrack} [track] */
@@ -191,8 +256,8 @@ export class Call {
   /** Find out why the sound is not connected. The call must also end if the browser fails or does not answer. */
   async late() {
     const due = (this.due = setTimeout(() => this.fail(UNCONNECTED), INSPECT_MS));
-    const text = (await this.isBlocked()) ? BLOCKED : UNCONNECTED;
-    if (due === this.due) this.fail(text); // otherwise it has connected, or there is a new offer
+    const code = (await this.isBlocked()) ? "call_local_network" : UNCONNECTED;
+    if (due === this.due) this.fail(code); // otherwise it has connected, or there is a new offer
   }
 
   /**
@@ -211,9 +276,9 @@ export class Call {
     return (await Promise.all(LOCAL_NETWORK.map(permission))).includes("denied");
   }
 
-  /** @param {string} text */
-  fail(text) {
-    if (!this.isOver) this.page.fail(text);
+  /** @param {string} code */
+  fail(code) {
+    if (!this.isOver) this.page.fail(code);
   }
 
   /** @param {object} members */
@@ -238,9 +303,9 @@ export class Call {
 }
 
 /** In the lab, a computer without a microphone plays a few notes, so that the caller hears something. */
-async function microphone() {
+async function microphone(/** @type {MediaStreamConstraints["audio"]} */ audio) {
   try {
-    return await navigator.mediaDevices.getUserMedia({ audio: true });
+    return await navigator.mediaDevices.getUserMedia({ audio });
   } catch (error) {
     const isMissing = error instanceof DOMException && error.name === "NotFoundError";
     if (isMissing && "lab" in document.body.dataset) return notes([659, 784, 988]);
@@ -297,8 +362,8 @@ async function permission(name) {
 /** @param {unknown} error */
 function reason(error) {
   const name = error instanceof DOMException ? error.name : "";
-  if (name === "NotAllowedError") return "Calls need your microphone. Allow it in your browser.";
-  if (name === "NotFoundError") return "No microphone was found.";
-  if (name === "NotReadableError") return "Another program is using the microphone.";
-  return "The panel cannot use a microphone here. Open it over https, and allow the microphone for frames.";
+  if (name === "NotAllowedError") return "microphone_denied";
+  if (name === "NotFoundError" || name === "OverconstrainedError") return "microphone_missing";
+  if (name === "NotReadableError" || name === "AbortError") return "microphone_busy";
+  return "microphone_unavailable";
 }

@@ -1,10 +1,10 @@
 // The agent panel: shows what its socket says, and says what the agent does. Text goes into the page as text only.
 
 import { pieces } from "./addresses.js";
-import { Call as Sound } from "./call.js";
+import { Call as Sound, words } from "./call.js";
 
 /** @import { Piece } from "./addresses.js" */
-/** @import { Device, Signal, State } from "./call.js" */
+/** @import { Choices, Device, Signal, State } from "./call.js" */
 /**
  * @typedef {{ id: string, seq: number, sender: "customer" | "agent", name: string | null, body: string, sent_at: number }} Entry
  * @typedef {{ last_at: number, id: string }} Place `last_at` in milliseconds
@@ -14,6 +14,8 @@ import { Call as Sound } from "./call.js";
  * @typedef {{ type: "answer", conversation: string, id: string, body: string }} Answer
  * @typedef {{ id: string, before: Place | undefined, keeps: boolean }} Asked
  * @typedef {{ id: string, name: string }} Provider
+ * @typedef {{ id: string, conversation: string, connectedAt: number, choices: Choices }} Accepted with this id, the page
+ *   can join its call again
  */
 
 /**
@@ -32,6 +34,7 @@ const titles = JSON.parse(document.body.dataset.socials ?? "{}"); // of the soci
 /** @type {Map<string, string>} */
 const drafts = new Map(); // what is being written in conversations that are not open
 const SEEN = "chatkey_agent_seen";
+const CALL = "chatkey_agent_call";
 const REFRESH_MS = 2_000;
 const TYPING_MS = 250;
 const GAP_MS = 1_000; // what comes out of order comes sooner than that
@@ -49,8 +52,10 @@ let iceServers = /** @type {RTCIceServer[]} */ ([]);
 let sound = /** @type {Sound | null} */ (null); // of the call that this page has accepted
 let soundState = /** @type {State} */ ("connecting");
 let isVerified = false;
-let accepted = { id: "", conversation: "" }; // with this id, the page can join its call again
-let connectedAt = 0;
+let isSilent = false; // the browser plays nothing before a click
+let accepted = newCall("", "");
+let early = /** @type {Signal | null} */ (null);
+let release = () => {}; // the lock of the call
 let ticking = /** @type {number | undefined} */ (undefined);
 let socket = /** @type {WebSocket | null} */ (null);
 let attempts = 0;
@@ -69,6 +74,7 @@ let typing = /** @type {number | undefined} */ (undefined);
 let filling = /** @type {number | undefined} */ (undefined);
 let newest = /** @type {Place | null} */ (null);
 let isMore = false;
+let unread = 0;
 
 // what was seen, on this machine only
 
@@ -189,7 +195,7 @@ const handlers = {
   ready({ agent, ice_servers }) {
     agentName = agent;
     iceServers = ice_servers;
-    if (sound) send({ type: "call", ...accepted, action: "join" });
+    if (accepted.id) sendCall("join", accepted.conversation, { id: accepted.id });
     attempts = 0;
     showConnection("live", "Live");
     lookAgain();
@@ -238,9 +244,12 @@ const handlers = {
     }
     happened(conversation);
   },
-  /** @param {{ conversation: string, call_id: string, state: Call["state"] | "ended" }} frame */
-  call({ conversation, call_id, state }) {
-    if (state === "ended" && sound?.id === call_id) closeSound();
+  /** @param {{ conversation: string, call_id: string, state: Call["state"] | "ended", code?: string }} frame */
+  call({ conversation, call_id, state, code }) {
+    if (state === "ended" && sound?.id === call_id) {
+      closeSound();
+      showProblem(words(code, false));
+    }
     for (const item of known(conversation)) item.call = state === "ended" ? null : { call_id, state };
     showPerson();
     happened(conversation, state === "ringing"); // who calls comes to the top
@@ -248,10 +257,14 @@ const handlers = {
   /** @param {{ call_id: string }} frame */
   accepted({ call_id }) {
     if (sound?.id !== call_id) openSound(call_id);
+    if (early?.call_id === call_id) sound?.hear(early);
+    early = null;
+    if (!current) open(accepted.conversation); // after a reload
   },
   /** @param {Signal} signal */
   signal(signal) {
     if (signal.call_id === sound?.id) sound.hear(signal);
+    else if (signal.action === "ask") early = signal; // the caller may ask before this page knows that it has the call
   },
   /** @param {{ id: string, seq: number, sent_at: number }} frame */
   ack({ id, seq, sent_at }) {
@@ -266,7 +279,8 @@ const handlers = {
       asked = null;
       return refreshSoon(retry_after * 1000);
     }
-    if (id && id === accepted.id && sound && code.startsWith("call_")) closeSound();
+    if (code === "restarting") return; // the page reconnects, and says so
+    if (id && id === accepted.id && code.startsWith("call_")) closeSound();
     const answered = id ? pending.get(id) : undefined;
     if (answered && retryable) {
       setTimeout(() => pending.has(answered.id) && send(answered), retry_after * 1000 + AGAIN_MS);
@@ -281,30 +295,72 @@ const handlers = {
 
 // the sound of the call that this page has accepted
 
+/** @param {string} id @param {string} conversation @returns {Accepted} */
+function newCall(id, conversation) {
+  return { id, conversation, connectedAt: 0, choices: { isMuted: false, microphone: "", speaker: "" } };
+}
+
+/** @param {string} action @param {string} conversation @param {object} [members] */
+function sendCall(action, conversation, members) {
+  send({ type: "call", conversation, action, ...members });
+}
+
+/** Keep the call for the next page of this tab, or forget it. */
+function keepCall() {
+  if (accepted.id) sessionStorage.setItem(CALL, JSON.stringify(accepted));
+  else sessionStorage.removeItem(CALL);
+}
+
+/** A duplicate of the tab has a copy of the call, but not its lock. @param {string} id @returns {Promise<boolean>} */
+function lockCall(id) {
+  return new Promise((resolve) => {
+    if (!navigator.locks) return resolve(true); // without https, there are no calls either
+    navigator.locks.request(`${CALL}:${id}`, { ifAvailable: true }, (lock) => {
+      resolve(lock !== null);
+      return lock && new Promise((done) => (release = () => done(null)));
+    });
+  });
+}
+
+/** Join the call that an earlier page of this tab has accepted. @param {Accepted} kept */
+async function resumeCall(kept) {
+  if (await lockCall(kept.id)) accepted = kept;
+  keepCall();
+  connect();
+}
+
 /** @param {string} callId */
 function openSound(callId) {
-  closeSound();
-  sound = new Sound(callId, iceServers, {
+  sound?.close();
+  const page = {
     send,
+    /** @param {State} state */
     show(state) {
-      soundState = state;
+      if (state === "silent") isSilent = true;
+      else soundState = state;
       isVerified ||= state === "verified";
-      if (state === "connected") connectedAt ||= Date.now();
+      if (state === "connected") accepted.connectedAt ||= Date.now();
+      if (state === "interrupted") wake();
+      keepCall();
       showPerson();
     },
-    fail(text) {
-      showProblem(text);
-      send({ type: "call", conversation: accepted.conversation, action: "end" });
+    /** @param {string} code */
+    fail(code) {
+      showProblem(words(code, true));
+      sendCall("end", accepted.conversation, { code });
       closeSound();
     },
-    warn: showProblem,
+    warn: (/** @type {string} */ code) => showProblem(words(code, true)),
+    keep: keepCall,
     devices: showDevices,
-    level(level) {
+    level(/** @type {number} */ level) {
       const percent = Math.round(100 * level);
       $("level").setAttribute("aria-valuenow", String(percent));
       $("level").style.setProperty("--level", `${percent}%`);
     },
-  });
+  };
+  sound = new Sound(callId, iceServers, page, accepted.choices);
+  clearInterval(ticking);
   ticking = setInterval(showElapsed, 1_000);
   showPerson();
 }
@@ -312,14 +368,17 @@ function openSound(callId) {
 function closeSound() {
   sound?.close();
   sound = null;
-  isVerified = false;
-  connectedAt = 0;
+  isVerified = isSilent = false;
+  accepted = newCall("", "");
+  release();
+  keepCall();
   clearInterval(ticking);
   showPerson();
 }
 
 function showElapsed() {
-  const seconds = connectedAt ? Math.floor((Date.now() - connectedAt) / 1000) : 0;
+  const { connectedAt } = accepted;
+  const seconds = Math.floor((Date.now() - connectedAt) / 1000);
   $("elapsed").textContent = connectedAt ? `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}` : "";
 }
 
@@ -340,26 +399,36 @@ function choices() {
   ];
 }
 
-/** @param {Item} item */
-function callText({ id, call }) {
-  if (call?.state !== "active") return "Incoming call";
-  if (!sound || accepted.conversation !== id) return "Another page is on this call.";
-  if (soundState === "interrupted") return "The sound is interrupted…";
-  return soundState === "connecting" || soundState === "verified" ? "Connecting the sound…" : "You are on a call.";
+/** The call of this page in words, or that of the open conversation. */
+function callText() {
+  if (!sound) return opened?.call?.state === "active" ? "Another page is on this call." : "Incoming call";
+  const item = conversations.get(accepted.conversation);
+  const whose = accepted.conversation === current || !item ? "" : ` with ${titleOf(item)}`;
+  const muted = sound.choices.isMuted ? " Your microphone is off." : "";
+  if (soundState === "interrupted") return `The sound is interrupted…${muted}`;
+  if (soundState === "connecting" || soundState === "verified") return `Connecting the sound…${muted}`;
+  return `You are on a call${whose}.${muted}`;
 }
 
-/** @param {Item} item */
-function showSound(item) {
-  const isHere = sound !== null && accepted.conversation === item.id && item.call?.state === "active";
-  const text = callText(item);
+/** Show the call of this page, whatever else is open, so that an open microphone is always visible. */
+function showCall() {
+  const call = sound ? "active" : opened?.call?.state;
+  const isConnected = sound !== null && accepted.connectedAt > 0;
+  $("call").hidden = !call;
+  $("call").className = `call ${call ?? ""}`;
+  const text = callText();
   if ($("call-state").textContent !== text) $("call-state").textContent = text; // each change is read out
-  $("verified").hidden = !(isHere && isVerified);
-  $("level").hidden = $("mute").hidden = $("elapsed").hidden = !(isHere && connectedAt);
-  for (const [, select] of choices()) select.hidden = !(isHere && connectedAt && select.children.length > 1);
-  $("play").hidden = !(isHere && soundState === "silent");
-  $("mute").setAttribute("aria-pressed", String(sound?.isMuted ?? false));
-  $("mute").textContent = sound?.isMuted ? "Unmute" : "Mute";
+  $("verified").hidden = !(sound && isVerified);
+  $("level").hidden = $("elapsed").hidden = !isConnected;
+  $("mute").hidden = !sound;
+  for (const [, select] of choices()) select.hidden = !(isConnected && select.children.length > 1);
+  $("play").hidden = !(sound && isSilent);
+  $("accept").hidden = call !== "ringing";
+  $("hang-up").hidden = call === "active" && !sound;
+  $("mute").setAttribute("aria-pressed", String(sound?.choices.isMuted ?? false));
+  $("mute").textContent = sound?.choices.isMuted ? "Unmute" : "Mute";
   showElapsed();
+  showTitle();
 }
 
 // what comes between: messages have numbers without a gap
@@ -609,9 +678,14 @@ function showList() {
     : "No conversations yet. They appear here as soon as somebody writes or calls.";
   $("more").hidden = !isMore;
   if (focused) itemOf(focused)?.focus();
-  const unread = items.filter((item) => isUnread(item, all)).length;
-  document.title = `${unread ? `(${unread}) ` : ""}Conversations · Agent panel`;
+  unread = items.filter((item) => isUnread(item, all)).length;
+  showTitle();
   showElsewhere(items, all);
+}
+
+function showTitle() {
+  const call = sound && (sound.choices.isMuted ? "On a call, muted" : "On a call, microphone on");
+  document.title = `${unread ? `(${unread}) ` : ""}${call ?? "Conversations"} · Agent panel`;
 }
 
 /** @param {string | undefined | null} id @returns {HTMLElement | null} */
@@ -637,15 +711,12 @@ function showElsewhere(items, all) {
 }
 
 function showPerson() {
+  showCall();
   const item = opened;
   if (!item) return;
   $("name").textContent = titleOf(item);
   $("signed-in").textContent = signedIn(item);
   $("details").textContent = [item.email, item.uid].filter(Boolean).join(" · ");
-  $("call").hidden = !item.call;
-  $("call").className = `call ${item.call?.state ?? ""}`;
-  showSound(item);
-  $("accept").hidden = item.call?.state !== "ringing";
 }
 
 /** @param {Pick<Entry, "sender" | "body"> & Partial<Entry>} entry @param {boolean} isPending */
@@ -735,6 +806,7 @@ function close() {
   $("columns").classList.remove("open");
   $("conversation").hidden = true;
   $("placeholder").hidden = false;
+  showCall();
   showList();
   itemOf(left)?.focus();
 }
@@ -762,25 +834,26 @@ $("body").addEventListener("keydown", (event) => {
 });
 $("accept").addEventListener("click", () => {
   if (!current) return;
-  if (!sound) accepted = { id: crypto.randomUUID(), conversation: current };
-  const id = sound ? crypto.randomUUID() : accepted.id;
-  send({ type: "call", id, conversation: current, action: "accept" });
+  if (accepted.conversation !== current) accepted = newCall(crypto.randomUUID(), current);
+  lockCall(accepted.id);
+  sendCall("accept", current, { id: accepted.id });
 });
 $("mute").addEventListener("click", () => {
-  sound?.mute(!sound.isMuted);
+  sound?.mute(!sound.choices.isMuted);
   showPerson();
 });
 $("play").addEventListener("click", () => {
-  soundState = "connected";
+  isSilent = false;
   sound?.play();
   showPerson();
 });
 for (const [kind, select] of choices()) select.addEventListener("change", () => sound?.use(kind, select.value));
 $("hang-up").addEventListener("click", () => {
-  if (!current) return;
-  send({ type: "call", conversation: current, action: "end" });
-  if (!sound || accepted.conversation !== current) return;
-  for (const item of known(current)) item.call = null;
+  const { conversation } = sound ? accepted : { conversation: current };
+  if (!conversation) return;
+  sendCall("end", conversation);
+  if (!sound) return;
+  for (const item of known(conversation)) item.call = null;
   closeSound(); // at once, also while the socket is lost
 });
 $("older").addEventListener("click", () => {
@@ -805,4 +878,6 @@ document.addEventListener("visibilitychange", () => {
 });
 addEventListener("online", wake);
 
-connect();
+const kept = sessionStorage.getItem(CALL);
+if (kept) resumeCall(JSON.parse(kept));
+else connect();
