@@ -14,10 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 from tests.postgres import execute
 
 # pytest explains failed assertions in these helper modules too. Several folders use them.
 pytest.register_assert_rewrite("tests.refusals.kit")
+# A busy machine is no failure.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 WEBKIT = Path(__file__).with_name("webkit")
 NO_WHEEL = f"has no wheel for Python {sys.version_info.major}.{sys.version_info.minor}"

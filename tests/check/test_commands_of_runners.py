@@ -59,20 +59,20 @@ def executed(text: str) -> list[str]:
     return [line for line in re.split(r"[\n\r\x0b\x0c\x85\u2028\u2029]", text) if EXECUTED.search(line)]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(PIECES, max_size=6).map("".join), st.booleans(), st.sampled_from([20, 80, None]))
 def test_the_terminal_shows_no_command(text: str, verbose: bool, width: int | None) -> None:
     assert executed(printed(told(text), verbose=verbose, width=width)) == []
 
 
 @pytest.mark.parametrize("form", reports.NAMES)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(text=st.lists(PIECES, max_size=6).map("".join))
 def test_no_format_of_a_report_contains_a_command(form: str, text: str) -> None:
     assert executed(reports.writer(form)(told(text))) == []
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(PIECES, max_size=6).map("".join))
 def test_programs_read_the_text_unchanged(text: str) -> None:
     made = told(text)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chatkey_oauth.app import App
     from chatkey_oauth.engine.http import Answer
 
-FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 EVERY = pytest.mark.parametrize("name", NAMES)
 PARAMETERS = (
     *("client_id", "client_key", "client_secret", "redirect_uri", "response_type", "response_mode", "scope", "state"),

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from chatkey_oauth.app import App
 
-FUZZ = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 EVERY = pytest.mark.parametrize("name", NAMES)
 HARMLESS = "harmless"
 SIGN = ("svg", "class", "viewbox", "aria-hidden")

@@ -114,7 +114,7 @@ def peers(draw: st.DrawFn) -> Pieces:
 
 
 @seed(20)
-@settings(max_examples=40, database=None, deadline=None, phases=(Phase.generate,))
+@settings(max_examples=40, database=None, phases=(Phase.generate,))
 @given(st.lists(peers(), min_size=60, max_size=60), st.booleans())
 def test_a_connection_ends_in_time_needs_little_memory_and_leaves_nothing_behind(
     clients: list[Pieces], has_sockets: bool
@@ -141,7 +141,7 @@ def test_a_connection_ends_in_time_needs_little_memory_and_leaves_nothing_behind
 
 
 @seed(20)
-@settings(max_examples=200, database=None, deadline=None)
+@settings(max_examples=200, database=None)
 @given(peers(), st.booleans())
 def test_a_damaged_request_is_answered_the_same_however_it_is_cut(pieces: Pieces, has_sockets: bool) -> None:
     async def test() -> None:

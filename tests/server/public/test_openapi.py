@@ -81,8 +81,7 @@ def _try_out(operation: Any, mode: GenerationMode) -> Counter[int]:
     @settings(
         max_examples=15,
         database=None,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+        suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow],
     )
     @given(operation.as_strategy(generation_mode=mode), st.booleans())
     def answers(case: Any, knows: bool) -> None:

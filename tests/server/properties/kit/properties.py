@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import given, seed, settings
 from hypothesis.strategies import SearchStrategy
 from tests.server.properties.kit.second_service import ask
 
@@ -42,7 +42,7 @@ class Property:
         seen: Counter[str] = Counter()
 
         @seed(number)
-        @settings(max_examples=examples, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @settings(max_examples=examples, database=None)
         @given(self.inputs)
         def holds(case: Any) -> None:
             seen[self.check(case)] += 1
