@@ -54,7 +54,7 @@ CAUSES: Final[dict[Fault, str]] = {
     Fault.TOKEN_EMPTY: "`getToken` returned an empty string.",
     Fault.GETTOKEN_FAILED: "`getToken` threw, or its promise was rejected; the message quotes the reason.",
     Fault.GETTOKEN_TIMEOUT: "`getToken` did not settle within 10 seconds.",
-    Fault.SOCKET_UNREACHABLE: "The socket could not be opened three times in a row.",
+    Fault.SOCKET_UNREACHABLE: "The socket could not be opened, or broke, three times in a row.",
     Fault.SOCKET_REFUSED: "The server closed the socket without giving a reason.",
     Fault.FRAME_UNREADABLE: "The server sent something that the widget cannot read.",
     Fault.MESSAGE_REFUSED: "The server refused a message, a search or a call.",

@@ -403,7 +403,7 @@ test("F229: a page that was opened offline starts the widget when the browser is
   const handle = page.load();
   page.window.initService(CONFIG);
   await assert.rejects(handle.ready, { code: "boot_failed", retryable: true });
-  page.pass(60_000);
+  page.pass(1000);
   await settled();
   page.heard.dispatchEvent(new Event("online"));
   await settled();
@@ -416,6 +416,25 @@ test("F229: a page that was opened offline starts the widget when the browser is
   assert.deepEqual(page.codes, ["boot_failed"]);
   const again = page.requests.filter((url) => url.startsWith(`${runtime}#`));
   assert.deepEqual(again, [`${runtime}#1`, `${runtime}#2`, `${runtime}#3`]);
+});
+
+test("F229: a file that a server of another release lacks is asked for again after 1, 2 and 4 s, and then a minute", async () => {
+  const page = new Page();
+  page.missing.add(SERVED.snapshot).add(SERVED.sources);
+  const handle = page.load();
+  page.window.initService(CONFIG);
+  await assert.rejects(handle.ready, { code: "boot_failed" });
+
+  for (const wait of [1000, 2000, 4000, 60_000]) {
+    assert.equal(page.hosts.length, 0);
+    if (wait === 60_000) page.missing.clear();
+    page.pass(wait);
+    await settled();
+  }
+
+  assert.equal(page.requests.filter((url) => url === SERVED.snapshot).length, 5);
+  assert.equal(page.hosts.length, 1);
+  assert.deepEqual(page.codes, ["boot_failed"]);
 });
 
 test("F229: after shutdown, nothing waits to start the widget again", async () => {

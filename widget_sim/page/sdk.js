@@ -20,6 +20,7 @@
   const NO_WASM = { indexURL: `${LOADER}#`, stdLibURL: `${served.pyodide}python_stdlib.zip` };
   const HEAD = 1024; // bytes; more than Pyodide writes before the memory
   const SLOW = 30_000; // milliseconds
+  const SOON = [1000, 2000, 4000];
   const AGAIN = 60_000;
   const LONGEST = 3_600_000;
 
@@ -259,7 +260,8 @@
   }
 
   /**
-   * Start again when the browser is online again, or after a minute; after each failure, wait twice as long.
+   * Start again when the browser is online again, soon for the first times, because during an upgrade the next request
+   * may reach a server that has the files, and then after a minute; after each failure, wait twice as long.
    * @param {sdk.Widget} failed
    */
   function startAgain(failed) {
@@ -268,7 +270,8 @@
       failed.giveUp();
       if (failed === widget) start(Object.assign(failed, { running: deferred(), ready: deferred() }));
     };
-    const waiting = setTimeout(again, Math.min(AGAIN * 2 ** (failed.failures - 1), LONGEST));
+    const longer = Math.min(AGAIN * 2 ** (failed.failures - SOON.length - 1), LONGEST);
+    const waiting = setTimeout(again, SOON[failed.failures - 1] ?? longer);
     window.addEventListener("online", again);
     failed.giveUp = () => {
       clearTimeout(waiting);

@@ -32,10 +32,15 @@ ANY_FILE: Final = ResponseSpec(bytes, description="The file.", generate_examples
 
 
 def router(settings: Settings, built: Path = BUILT) -> Router:
-    """Return the routes of the built files, usually of `chatkey_assets`. Raises `AssetsError` if a file is missing."""
+    """Return the routes of the built files, usually of `chatkey_assets`, and of the previous release's hashed files.
+
+    Raises `AssetsError` if a file is missing.
+    """
     manifest = read_manifest(built)
     made = (built, manifest, settings)
-    files = hashed_files(built, manifest) | fixed_files(*made) | pinned_files(*made)
+    older = Path(settings.previous_assets) if settings.previous_assets else None
+    files = hashed_files(older, read_manifest(older)) if older else {}
+    files |= hashed_files(built, manifest) | fixed_files(*made) | pinned_files(*made)
 
     # Only paths of known files get a response, so no path can lead out of the folder.
     @route(

@@ -54,6 +54,12 @@ def _general() -> Iterator[Setting]:
         partial(read.address, path=True),
         "The address of `sdk.js`, if it is not `/assets` on this server.",
     )
+    yield Setting(
+        "CHATKEY_PREVIOUS_ASSETS",
+        str,
+        "The folder `chatkey_assets/built` of the previous release. Its files are served too, for pages that have "
+        "loaded the `sdk.js` of a server that is not upgraded yet.",
+    )
     yield Setting("CHATKEY_HOST", read.host, "The network address to listen on.")
     yield Setting("CHATKEY_PORT", partial(read.whole, least=1, most=65535), "The port to listen on.")
     yield Setting("CHATKEY_TLS_CERT", read.file, "The certificate chain, if the server itself handles TLS.")

@@ -48,6 +48,7 @@ class Limits(limits.Limits):
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str = "http://localhost:8800"
     assets_url: str = ""
+    previous_assets: str = ""
     host: str = "127.0.0.1"
     port: int = 8800
     tls_cert: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import shutil
 from base64 import b64encode
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,23 @@ def test_sdk_js_is_served_with_the_addresses_written_in(client: Client) -> None:
         "sources": "http://localhost:8800/assets/widget-1.zip",
         "lock": {"version": "1"},
     }
+
+
+def test_during_an_upgrade_the_files_of_both_releases_are_served(
+    make_client: MakeClient, built: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    previous = tmp_path_factory.mktemp("previous")
+    shutil.copytree(built, previous, dirs_exist_ok=True)
+    manifest = previous / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("widget-1", "widget-0"))
+    for file in previous.glob("widget-1*"):
+        file.rename(previous / file.name.replace("widget-1", "widget-0"))
+
+    client = make_client(previous_assets=str(previous))
+
+    files = ["widget-0.snapshot", "widget-0.zip", "widget-1.snapshot", "widget-1.zip"]
+    assert [client.get(f"/assets/{name}").status_code for name in files] == [200] * 4
+    assert "widget-1.snapshot" in client.get("/assets/sdk.js").text
 
 
 @pytest.mark.parametrize("path", EVERY)
