@@ -27,7 +27,7 @@ class AdminPage:
     def add(self, table: str) -> None:
         """Show a table, and open the form that adds a row."""
         self.show(table)
-        self.page.get_by_text(re.compile("add row", re.IGNORECASE)).click()
+        self.page.get_by_text(re.compile("^\\s*add\\s*$", re.IGNORECASE)).click()
         expect(self._form.get_by_role("button", name=re.compile("create|save", re.IGNORECASE))).to_be_visible()
 
     def choose_business(self, name: str) -> None:

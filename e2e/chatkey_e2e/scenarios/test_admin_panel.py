@@ -5,6 +5,7 @@ import secrets
 import pytest
 from playwright.sync_api import expect
 
+from chatkey_e2e import axe
 from chatkey_e2e.business import Business
 from chatkey_e2e.pages.admin import AdminPage
 from chatkey_e2e.pages.shop import ShopPage
@@ -22,6 +23,30 @@ def admin(stack: Stack, new_context: NewContext, witness: Witness) -> AdminPage:
     admin = AdminPage(new_context().new_page(), stack.service.browser_url)
     admin.sign_in(username, password)
     return admin
+
+
+@pytest.mark.long
+@pytest.mark.needs("kit")
+@pytest.mark.parametrize("scheme", axe.SCHEMES)
+def test_axe_finds_nothing_serious_in_the_panel(admin: AdminPage, business: Business, scheme: axe.Scheme) -> None:
+    """axe must find no serious problem in a list, a row, a form and the sign-in, and the form offers the providers."""
+    admin.page.emulate_media(color_scheme=scheme)
+    admin.page.reload()
+    faults = []
+    for place, awaited in {
+        "domains": "table td",
+        "social_logins/add": "select",
+        "forms/erase-person": "option",
+    }.items():
+        admin.show(place)
+        admin.page.locator(awaited).first.wait_for(state="attached")
+        faults += axe.found(admin.page)
+    expect(admin.page.locator(f"datalist option[value={business.provider.id}]")).to_be_attached()
+    admin.page.context.clear_cookies()
+    admin.page.reload()
+    expect(admin.page.get_by_role("button", name="Sign in")).to_be_visible()
+
+    assert [*faults, *axe.found(admin.page)] == []
 
 
 @pytest.mark.skip_browser("firefox", because="Piccolo Admin's list of rows does not open in Firefox")

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from piccolo_admin import endpoints
 from piccolo_admin.endpoints import AdminRouter, TableConfig, create_admin, handle_auth_exception
 from piccolo_admin.translations.data import ENGLISH
+from piccolo_admin.translations.models import Translation
 from piccolo_api.change_password.endpoints import change_password
 from piccolo_api.crud.endpoints import OrderBy
 from piccolo_api.csrf.middleware import CSRFMiddleware
@@ -61,6 +62,11 @@ PROVIDERS_LISTED: Final = (
     Providers.old_secret_until,
     Providers.changed,
 )
+WORDS: Final = Translation(
+    language_code="en",
+    language_name="English",
+    translations={**ENGLISH.translations, "Login": "Sign in", "Log Out": "Sign out", "Add Row": "Add"},
+)
 UNLIMITED: Final = 1_000_000_000
 """Switches off Piccolo's own limit, which locks people out until the next restart. The guard limits instead."""
 
@@ -106,7 +112,7 @@ def _piccolo(services: Services, host: str) -> AdminRouter:
         production=True,
         site_name=TITLE,
         default_language_code="en",
-        translations=[ENGLISH],
+        translations=[WORDS],
         auto_include_related=False,
         allowed_hosts=[host],
     )
@@ -136,9 +142,7 @@ def _bind(*tables: type[Table]) -> None:
 def _tables() -> Sequence[TableConfig]:
     """Return the displayed columns of each table, and the section of each table."""
     return (
-        _table(
-            Providers, [Providers.id, Providers.name, Providers.enabled, Providers.old_secret_until, Providers.changed]
-        ),
+        _table(Providers, PROVIDERS_LISTED),
         _table(Domains),
         _table(SocialLogins),
         _table(ServiceKeys),

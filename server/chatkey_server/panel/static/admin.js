@@ -1,16 +1,27 @@
-// What Piccolo Admin cannot be told in its configuration: the colours of the system, and a home page with the tasks.
+// What Piccolo Admin cannot be told in its configuration: the colours of the system, a home page
+// with the tasks, names for screen readers, and choices in forms.
 
 /** @type {[string, string, string][]} */
 const TASKS = [
-  ["Businesses", "#/providers/", "Names, greetings, colours. Switch a business on or off."],
-  ["New business", "#/forms/new-provider/", "Makes the provider id and the secret_key."],
-  ["Domains", "#/domains/", "The pages that may show the widget of a business."],
-  ["Social logins", "#/social_logins/", "Offer Google, GitHub and others, with the service's keys or the business's own."],
-  ["Service keys", "#/service_keys/", "The applications of this service at the social providers."],
+  ["Providers", "#/providers/", "The businesses: names, greetings, colours. Switch one on or off."],
+  ["New Provider", "#/forms/new-provider/", "Makes the provider id and the secret_key."],
+  ["Domains", "#/domains/", "The pages that may show the widget of a provider."],
+  ["Social Logins", "#/social_logins/", "Offer Google, GitHub and others, with the service's keys or the provider's own."],
+  ["Service Keys", "#/service_keys/", "The applications of this service at the social providers."],
   ["Members", "#/members/", "Who has signed in, and when."],
-  ["Rotate a secret", "#/forms/rotate-secret/", "A new secret_key; the old one stays valid for a while."],
-  ["Erase a person", "#/forms/erase-person/", "Deletes a member and all conversations."],
+  ["Rotate Secret", "#/forms/rotate-secret/", "A new secret_key; the old one stays valid for a while."],
+  ["Erase Person", "#/forms/erase-person/", "Deletes a member and all conversations."],
 ];
+
+/** @type {Record<string, string>} */
+const NAMES = {
+  "thead input": "Select all rows",
+  "tbody input": "Select this row",
+  "#page_size select": "Rows per page",
+  "#burger_menu a": "Menu",
+};
+
+const CONTROLS = ":is(input, select, textarea):not([aria-label], [type=hidden])";
 
 localStorage.setItem("darkMode", String(matchMedia("(prefers-color-scheme: dark)").matches));
 
@@ -33,4 +44,41 @@ function task([title, href, text]) {
   return link;
 }
 
-new MutationObserver(showTasks).observe(document, { childList: true, subtree: true });
+/** Give a name to what has none for a screen reader: Piccolo Admin's labels stand beside their controls. */
+function nameControls() {
+  for (const [place, name] of Object.entries(NAMES))
+    for (const control of document.querySelectorAll(place)) control.ariaLabel ??= name;
+  for (const control of document.querySelectorAll(CONTROLS)) {
+    const before = document.evaluate("preceding::label[1]", control, null, XPathResult.STRING_TYPE).stringValue;
+    control.ariaLabel = before.trim() || control.getAttribute("name") || "Value";
+  }
+  for (const link of document.querySelectorAll("a:not([aria-label])"))
+    if (!link.textContent?.trim())
+      link.ariaLabel = link.getAttribute("title") ?? link.querySelector("svg")?.dataset.icon?.replaceAll("-", " ") ?? "Link";
+}
+
+/** Offer what is known in the fields of a form, which Piccolo Admin cannot make selects. */
+function offerChoices() {
+  offer("login", async () => [["custom"], ["social"], ["visitor"]]);
+  offer("provider", async () => {
+    const answer = await fetch("./api/tables/providers/?__page_size=100");
+    return answer.ok ? (await answer.json()).rows.map(({ id, name }) => [id, name]) : [];
+  });
+}
+
+/** @param {string} name @param {() => Promise<string[][]>} choices */
+async function offer(name, choices) {
+  const field = document.querySelector(`form input[name=${name}]:not([list])`);
+  if (!field) return;
+  const list = document.createElement("datalist");
+  list.id = `known-${name}`;
+  field.setAttribute("list", list.id);
+  field.after(list);
+  list.append(...(await choices()).map(([value, label]) => new Option(label || value, value)));
+}
+
+new MutationObserver(() => {
+  showTasks();
+  nameControls();
+  offerChoices();
+}).observe(document, { childList: true, subtree: true });
