@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.widget.driver import ADA, KEY, NOW, OTHER_JKT, PID, VISITOR, jwt
 
-from chatkey_protocol.frames import Kind
 from chatkey_widget import effects, events
 from chatkey_widget.errors import Fault
 
@@ -60,6 +59,11 @@ def test_null_leaves_the_visitor_and_is_not_asked_again(make_widget: MakeWidget)
         pytest.param(jwt(pid=PID, uid="a", type="user", cnf={"jkt": KEY.jkt}), Fault.TOKEN_CLAIMS, id="F058"),
         pytest.param(jwt(pid="b", uid="a", type="user", exp=NOW + 60), Fault.TOKEN_CLAIMS, id="F045"),
         pytest.param(jwt(pid=PID, uid="a", type="visitor", exp=NOW + 60), Fault.TOKEN_CLAIMS, id="F107"),
+        pytest.param(
+            jwt(pid=PID, uid="google:1", type="identity", cnf={"jkt": KEY.jkt}, exp=NOW + 60),
+            Fault.TOKEN_CLAIMS,
+            id="F108",
+        ),
         pytest.param("x" * 10_000, Fault.TOKEN_TOO_LARGE, id="F049"),
     ],
 )
@@ -77,17 +81,6 @@ def test_a_useless_answer_is_named_and_leaves_the_visitor(
     assert widget.errors() == [code]
     assert widget.calls() == [("load", 1)]
     assert widget.all(effects.StoreToken) == []
-    assert widget.identity == VISITOR
-
-
-def test_get_token_must_not_return_an_identity_token(make_widget: MakeWidget) -> None:
-    """F108 in the page: the `type` claim distinguishes the kinds of tokens (D-05)."""
-    widget = make_widget(custom_login=True)
-    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.identity_token())
-
-    widget.start()
-
-    assert widget.errors() == [Fault.TOKEN_CLAIMS]
     assert widget.identity == VISITOR
 
 
@@ -227,16 +220,6 @@ def test_a_retry_that_was_planned_is_not_made_besides_another_call(member: Drive
     assert member.calls() == [("load", 1), ("renew", 1), ("renew", 2)]
 
 
-def test_a_refresh_asked_by_the_page_switches_accounts(member: Driver) -> None:
-    """F196: when the page reports a new user, the widget must drop the running call and become the new user."""
-    member.page = lambda call: events.GetTokenReturned(call.ref, member.custom(uid="bob"))
-
-    member.feed(events.RefreshAsked())
-
-    assert member.calls()[-1] == ("refresh", 1)
-    assert member.identity == ("member", "bob")
-
-
 def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> None:
     """The page may make calls before the widget runs. These calls are queued."""
     widget = make_widget(custom_login=True, page=lambda _: None)
@@ -246,32 +229,6 @@ def test_a_refresh_asked_early_waits_for_the_key(make_widget: MakeWidget) -> Non
     assert [detail["reason"] for detail in widget.emitted("token:requested")] == ["load", "refresh"]
     assert widget.calls() == [("refresh", 1)]  # getToken had not been called yet
     assert len(widget.all(effects.AbortGetToken)) == 1
-
-
-@pytest.mark.contract("D-12/tabs")
-def test_a_token_of_another_tab_is_adopted(make_widget: MakeWidget) -> None:
-    """F043: another tab received a token while this tab waited for the lock.
-
-    This tab must use that token without calling `getToken`.
-    """
-    widget = make_widget(custom_login=True)
-    widget.turn = lambda turn: events.TurnCame(turn.ref, widget.custom())
-
-    widget.start()
-
-    assert widget.identity == ADA
-    assert widget.all(effects.StoreToken) == []
-
-
-def test_renewal_by_another_tab_keeps_the_socket(member: Driver) -> None:
-    """The storage event contains a newer token of the same member."""
-    opened = member.sockets()
-    member.advance(100)
-
-    member.feed(events.StoredTokenChanged(member.custom()))
-
-    assert len(member.frames(Kind.REFRESH)) == 1
-    assert member.sockets() == opened
 
 
 def test_a_member_without_a_name_goes_by_the_uid(make_widget: MakeWidget) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
 from tests.widget.world import URI, World, run
 
-from chatkey_widget import effects, events
+from chatkey_widget import events
 from chatkey_widget.ports import LocalNetworkBlocked
 
 if TYPE_CHECKING:
-    from tests.widget.driver import Driver, MakeWidget
+    from tests.widget.driver import MakeWidget
 
 ADDRESS = "http://localhost:8000/v1/public/provider/prov_1/token"
 
@@ -33,25 +32,6 @@ def test_a_blocked_service_is_reported_once_and_nothing_is_tried_again(make_widg
         "The chat is in your local network, and your browser may keep this page from it. "
         "Allow access in the site settings."
     )
-
-
-@pytest.mark.contract("D-12/always-chat")
-def test_opening_the_panel_tries_again_what_the_browser_blocked(make_widget: MakeWidget) -> None:
-    """F249: if the person has allowed the access by then, they can chat."""
-    widget = make_widget(answers_tokens=False).start()
-    widget.feed(events.LocalNetworkBlocked(ADDRESS))
-    widget.answers_tokens = True
-
-    widget.feed(events.PanelToggled(open=True))
-
-    assert (widget.view.link, widget.view.notice) == ("online", None)
-
-
-def test_a_connected_widget_goes_on(visitor: Driver) -> None:
-    visitor.feed(events.LocalNetworkBlocked(ADDRESS))
-
-    assert (visitor.errors(), visitor.view.link) == ([], "online")
-    assert visitor.all(effects.CloseSocket) == []
 
 
 async def test_the_runtime_reports_a_blocked_request_with_its_address() -> None:

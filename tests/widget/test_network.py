@@ -227,24 +227,6 @@ def test_widgets_disconnected_together_reconnect_at_scattered_times(code: Close)
 
 
 @pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
-def test_a_handshake_that_never_succeeds_is_tried_a_few_times_a_minute(make_widget: MakeWidget) -> None:
-    """F092: the widget must report the failure once, and the screen must show that the widget keeps trying.
-
-    The average wait must be 15 s.
-    """
-    widget = make_widget(answers_frames=False, chance=SeededChance(1)).start()
-    begun = widget.now
-
-    for _ in range(100):
-        drop(widget, 1006)
-
-    assert widget.counts()["OpenSocket"] == 101
-    assert widget.now - begun > 95 * 15 - 5 * 95**0.5 * 30 / 12**0.5  # mean minus 5 sigma
-    assert widget.errors() == [Fault.SOCKET_UNREACHABLE]
-    assert widget.view.notice == "The connection was lost. Reconnecting…"
-
-
-@pytest.mark.contract("D-10/reconnect", "D-12/no-hammering")
 def test_a_socket_that_is_dropped_as_soon_as_it_is_accepted_is_tried_ever_more_rarely(visitor: Driver) -> None:
     """F092: only a connection that lasts may reset the count of failures."""
     for _ in range(6):

@@ -58,26 +58,25 @@ def test_the_next_page_gets_the_refusal(left: tuple[Driver, dict[str, object]]) 
     assert widget.identity == VISITOR
 
 
-@pytest.mark.parametrize("changes", [{"nonce": "another"}, {"social": "github"}, {"providerId": f"{PID}x"}])
-def test_the_message_of_another_sign_in_is_ignored(
-    left: tuple[Driver, dict[str, object]], changes: dict[str, object]
+@pytest.mark.parametrize(
+    ("changes", "origin"),
+    [
+        ({"nonce": "another"}, "https://chat.test"),
+        ({"social": "github"}, "https://chat.test"),
+        ({"providerId": f"{PID}x"}, "https://chat.test"),
+        ({}, "https://evil.test"),
+    ],
+)
+def test_the_message_of_another_sign_in_or_origin_is_ignored(
+    left: tuple[Driver, dict[str, object]], changes: dict[str, object], origin: str
 ) -> None:
-    """F175: the widget must accept only the sign-in that this tab has begun."""
+    """F168, F175: the widget must accept only the sign-in that this tab has begun, and only from the service."""
     widget, message = left
 
-    post(widget, {**message, **changes}, from_popup=False)
+    post(widget, {**message, **changes}, origin=origin, from_popup=False)
 
     assert widget.identity == VISITOR
     assert widget.errors() == []
-
-
-def test_the_message_of_another_origin_is_ignored(left: tuple[Driver, dict[str, object]]) -> None:
-    """F168: the widget must ignore a message from another origin, even if the message contains the nonce."""
-    widget, message = left
-
-    post(widget, message, origin="https://evil.test", from_popup=False)
-
-    assert widget.identity == VISITOR
 
 
 @pytest.mark.parametrize(

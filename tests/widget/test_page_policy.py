@@ -1,4 +1,4 @@
-"""Tests of pages whose Content-Security-Policy does not allow the service."""
+"""Tests of pages whose policy, or whose browser, does not let them reach the service."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ from chatkey_widget import effects, events
 
 if TYPE_CHECKING:
     from tests.widget.driver import Driver, MakeWidget
+
+
+ADDRESS = "https://chat.test/v1/public/provider/prov_1/token?uid=v_1"
+BLOCKED = pytest.mark.parametrize(
+    "blocked",
+    [events.PolicyBlocked(ADDRESS, "connect-src"), events.LocalNetworkBlocked(ADDRESS)],
+    ids=["policy", "local"],
+)
 
 
 @pytest.mark.parametrize(
@@ -53,22 +61,6 @@ def test_a_retry_that_was_planned_before_is_not_made(make_widget: MakeWidget) ->
     assert len(widget.all(effects.LoadConfiguration)) == asked
 
 
-@pytest.mark.contract("D-12/always-chat")
-def test_opening_the_panel_tries_again_what_the_policy_blocked(make_widget: MakeWidget) -> None:
-    """F208: each time the panel is opened, the widget must try once.
-
-    If the policy allows the service by then, the visitor can chat.
-    """
-    widget = make_widget(answers_tokens=False).start()
-    widget.feed(events.PolicyBlocked("https://chat.test/v1/public/provider/prov_1/token?uid=v_1", "connect-src"))
-    widget.answers_tokens = True
-
-    widget.feed(events.PanelToggled(open=True))
-
-    assert widget.view.link == "online"
-    assert widget.view.notice is None
-
-
 def test_a_request_that_fails_after_the_policy_error_is_not_reported(make_widget: MakeWidget) -> None:
     """F208: on a slow computer, the request may fail after the panel was opened.
 
@@ -102,9 +94,23 @@ def test_a_blocked_picture_does_not_stop_the_chat(make_widget: MakeWidget) -> No
     assert widget.errors() == []
 
 
-def test_a_connected_widget_ignores_policy_errors(visitor: Driver) -> None:
-    """The policy blocks another address of the service. The open connection is not affected."""
-    visitor.feed(events.PolicyBlocked("https://chat.test/v1/else", "connect-src"))
+@pytest.mark.contract("D-12/always-chat")
+@BLOCKED
+def test_opening_the_panel_tries_again_what_was_blocked(make_widget: MakeWidget, blocked: events.Event) -> None:
+    """F208, F249: each opening of the panel must try once, because the access may be allowed by then."""
+    widget = make_widget(answers_tokens=False).start()
+    widget.feed(blocked)
+    widget.answers_tokens = True
 
-    assert visitor.errors() == []
-    assert visitor.view.link == "online"
+    widget.feed(events.PanelToggled(open=True))
+
+    assert (widget.view.link, widget.view.notice) == ("online", None)
+
+
+@BLOCKED
+def test_a_connected_widget_goes_on(visitor: Driver, blocked: events.Event) -> None:
+    """Another address of the service is blocked. The open connection is not affected."""
+    visitor.feed(blocked)
+
+    assert (visitor.errors(), visitor.view.link) == ([], "online")
+    assert visitor.all(effects.CloseSocket) == []

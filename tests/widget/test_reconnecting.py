@@ -105,19 +105,6 @@ def test_waking_up_with_a_living_socket_changes_nothing(visitor: Driver) -> None
     assert visitor.counts()["OpenSocket"] == 1
 
 
-def test_after_a_jump_in_time_the_token_is_refreshed_before_reconnecting(visitor: Driver) -> None:
-    """After three hours of sleep, the widget must request one token and open one socket, as the same visitor."""
-    before = len(visitor.done)
-
-    visitor.sleep(10_800)
-
-    order = [type(effect).__name__ for effect in visitor.done[before:]]
-    assert order.index("LoadVisitorToken") < order.index("OpenSocket")
-    assert order.count("OpenSocket") == 1
-    assert visitor.identity == VISITOR
-    assert len(visitor.emitted("identity:changed")) == 1
-
-
 @pytest.mark.contract("D-12/no-hammering")
 def test_a_refused_visitor_is_not_tried_for_ever(make_widget: MakeWidget) -> None:
     """F138: the server answers every attempt with 4401. After two attempts, the widget must stop and show a notice."""
@@ -207,27 +194,19 @@ def test_a_refresh_under_way_is_not_asked_for_twice(visitor: Driver) -> None:
     assert visitor.counts()["LoadVisitorToken"] == 2
 
 
-def test_a_late_token_answer_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
+@pytest.mark.parametrize(("status", "code", "retry_after"), [(503, None, 600.0), (401, Code.TOKEN_SIGNATURE, None)])
+def test_a_late_token_answer_of_a_lost_connection_is_ignored(
+    visitor: Driver, status: int, code: str | None, retry_after: float | None
+) -> None:
     visitor.answers_tokens = False
     visitor.advance(50)
     ref = visitor.last(effects.LoadVisitorToken).ref
     visitor.close(1006)
 
-    visitor.feed(events.TokenFailed(ref, 503, retry_after=600))
-
-    assert len(visitor.emitted("socket:waiting")) == 1
-    assert visitor.timers["reconnect"] - visitor.now == 1
-
-
-def test_a_late_refusal_of_a_lost_connection_is_ignored(visitor: Driver) -> None:
-    visitor.answers_tokens = False
-    visitor.advance(50)
-    ref = visitor.last(effects.LoadVisitorToken).ref
-    visitor.close(1006)
-
-    visitor.feed(events.TokenFailed(ref, 401, Code.TOKEN_SIGNATURE, "No."))
+    visitor.feed(events.TokenFailed(ref, status, code, "No.", retry_after))
 
     assert visitor.errors() == []
+    assert len(visitor.emitted("socket:waiting")) == 1
     assert visitor.timers["reconnect"] - visitor.now == 1
 
 

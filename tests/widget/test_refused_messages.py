@@ -213,20 +213,6 @@ def test_postponed_requests_wait_for_the_next_connection(visitor: Driver) -> Non
     assert visitor.frames(Kind.MESSAGE) == [sent, sent]
 
 
-def test_a_rate_limited_message_is_sent_again_after_the_given_time(visitor: Driver) -> None:
-    visitor.feed(events.MessageWritten("Hello"))
-    sent = visitor.frames(Kind.MESSAGE)[0]
-    visitor.frame(type="error", id=sent["id"], code="rate_limited", message="Too much.", retryable=True, retry_after=36)
-
-    visitor.advance(36)
-    posted = len(visitor.frames(Kind.MESSAGE))
-    visitor.advance(10)
-
-    assert posted == 1
-    assert visitor.frames(Kind.MESSAGE) == [sent, sent]
-    assert visitor.view.lines[0].state == "sending"
-
-
 def test_a_wait_before_the_next_attempt_is_at_most_an_hour(visitor: Driver) -> None:
     visitor.feed(events.MessageWritten("Hello"))
     sent = visitor.frames(Kind.MESSAGE)[0]

@@ -34,18 +34,6 @@ def test_the_token_is_renewed_before_its_end_on_the_same_socket(member: Driver) 
     assert len(member.emitted("identity:changed")) == told
 
 
-def test_a_short_lived_token_is_not_renewed_in_a_rush(make_widget: MakeWidget) -> None:
-    """F056: renewals must be at least 10 seconds apart. The widget must warn the page once."""
-    widget = make_widget(custom_login=True)
-    widget.page = lambda call: events.GetTokenReturned(call.ref, widget.custom(exp=widget.server_now + 20))
-
-    widget.start()
-    widget.advance(60)
-
-    assert len(widget.calls()) == 7
-    assert [warning["code"] for warning in widget.emitted("warning")] == ["short_lifetime"]
-
-
 @pytest.mark.contract("D-10/refresh")
 def test_another_uid_on_renewal_switches_the_person(member: Driver) -> None:
     """F046: the widget must not send a `refresh` frame.
