@@ -64,7 +64,6 @@ CAUSES: Final[dict[Fault, str]] = {
     Fault.MICROPHONE_BUSY: "The microphone did not start, for example because another program uses it.",
     Fault.MICROPHONE_LOST: "The microphone was taken away during a call.",
     Fault.MICROPHONE_UNAVAILABLE: "The page may not use a microphone: no https, or a Permissions-Policy forbids it.",
-    Fault.CALL_UNSUPPORTED: "The browser has no WebRTC.",
     Fault.CALL_UNCONNECTED: "The sound of a call did not connect within 15 seconds, or was away for 20 seconds.",
     Fault.CALL_LOCAL_NETWORK: (
         "The sound of a call did not connect, and the browser had dropped an address of the other side in the local "

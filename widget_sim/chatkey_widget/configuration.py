@@ -35,7 +35,7 @@ class Configuration:
         return self.appearance.socials if self.appearance else ()
 
     def loaded(self, data: Mapping[str, object]) -> None:
-        self.appearance = appearance(data)
+        self.appearance = appearance(data, calls=self._ctx.settings.calls)
         self._asked_at = self._ctx.now
         self._failures = 0
         self._ctx.emit("configuration:loaded", socials=list(self.socials))
@@ -64,7 +64,7 @@ class Configuration:
             self._ctx.do(LoadConfiguration())
 
 
-def appearance(data: Mapping[str, object]) -> Appearance:
+def appearance(data: Mapping[str, object], *, calls: bool = True) -> Appearance:
     """Return the endpoint's data for the screen. Missing or unknown values are replaced by defaults."""
     livechat, service, ui, auth = (_block(data, name) for name in ("livechat", "service", "ui", "auth"))
     standard = Appearance()
@@ -76,7 +76,7 @@ def appearance(data: Mapping[str, object]) -> Appearance:
         position="left" if ui.get("position") == "left" else "right",
         locale=_text(ui, "locale", standard.locale),
         can_chat=livechat.get("enabled") is not False,
-        can_call=service.get("enabled") is True,
+        can_call=calls and service.get("enabled") is True,
         socials=tuple(name for name in _texts(auth, "oauth_providers") if name in SOCIALS),
     )
 

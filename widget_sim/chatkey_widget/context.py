@@ -45,7 +45,7 @@ class Settings:
     languages.
 
     `locale` is the language that the page has chosen. `languages` are the languages of the browser's user, best first.
-    `popups` says whether the page can open windows beside itself.
+    `popups` says whether the page can open windows beside itself, and `calls` whether the browser has WebRTC.
     """
 
     base_url: str
@@ -56,6 +56,7 @@ class Settings:
     locale: str = ""
     languages: tuple[str, ...] = ()
     popups: bool = True
+    calls: bool = True
 
 
 @dataclass(slots=True)

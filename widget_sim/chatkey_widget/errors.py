@@ -46,7 +46,6 @@ class Fault(StrEnum):
     MICROPHONE_BUSY = "microphone_busy"
     MICROPHONE_LOST = "microphone_lost"
     MICROPHONE_UNAVAILABLE = "microphone_unavailable"
-    CALL_UNSUPPORTED = "call_unsupported"
     CALL_UNCONNECTED = "call_unconnected"
     CALL_LOCAL_NETWORK = "call_local_network"
     CALL_UNSAFE = "call_unsafe"
@@ -177,9 +176,6 @@ MEANINGS: Final[dict[str, Meaning]] = {
         "Serve the page over https, and allow microphone in its Permissions-Policy and in the allow attribute of "
         "frames.",
         said="microphone_unavailable",
-    ),
-    Fault.CALL_UNSUPPORTED: Meaning(
-        "chat", "Nothing to do: this browser or app has no WebRTC.", said="microphone_unavailable"
     ),
     Fault.CALL_UNCONNECTED: Meaning(
         "chat",

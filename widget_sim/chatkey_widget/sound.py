@@ -47,6 +47,9 @@ CONNECT_SECONDS: Final = 15.0
 SOUND_REVISION: Final = 3
 """The revision of the profile that adds sound to calls. An earlier service would close the socket after a `signal`."""
 
+SDP_CHARS: Final = 8000
+"""The maximum length of a description, in characters. The service closes the socket after a longer one."""
+
 OF_THE_OTHER_SIDE: Final[Notice] = "other_microphone"
 """The notice for a microphone that the other side lacks."""
 
@@ -322,6 +325,8 @@ class Sound:
         return None
 
     def _prove(self, call: Call, sdp: str) -> WidgetError | None:
+        if len(sdp) > SDP_CHARS:
+            return WidgetError(Fault.CALL_UNCONNECTED, f"The browser's answer has more than {SDP_CHARS} characters.")
         own = call_proof.fingerprint(sdp)
         if own is None:
             return WidgetError(Fault.CALL_UNSAFE, "The browser's answer has no fingerprint.")

@@ -239,7 +239,6 @@ declare namespace chatkey {
     | "call_unconnected"
     | "call_unknown"
     | "call_unsafe"
-    | "call_unsupported"
     | "config_invalid"
     | "configuration_unreachable"
     | "csp_blocked"

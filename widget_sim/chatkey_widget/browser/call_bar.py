@@ -116,7 +116,7 @@ def said(view: View, words: Words) -> str:
         "interrupted": texts.sound_interrupted,
     }
     text = waiting.get(view.sound.state, texts.calls[view.call])
-    return f"{text} · {texts.muted}" if view.sound.muted else text
+    return f"{text} · {texts.muted if view.sound.muted else texts.unmuted}" if view.sound.is_on else text
 
 
 def _offer(select: Any, devices: Sequence[Device]) -> None:

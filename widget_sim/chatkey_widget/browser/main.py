@@ -63,6 +63,7 @@ def start(host: Any) -> Any:
         locale=page.locale,
         languages=tuple(js.navigator.languages or ()),
         popups=callable(member(js.window, "open")) and not is_in_app(js.navigator.userAgent),
+        calls=callable(member(js, "RTCPeerConnection")),
     )
     locks, listeners = WebLocks(), Listeners()
     store, popups = BrowserStore(settings.provider_id), BrowserPopups()

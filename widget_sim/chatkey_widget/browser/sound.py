@@ -60,8 +60,6 @@ class BrowserSound:
         self.close()
         attempt, self._listener = self._attempt, listener
         self._speaker = speaker or "default"
-        if not member(js, "RTCPeerConnection"):
-            raise MicrophoneRefused(Fault.CALL_UNSUPPORTED, "The browser has no RTCPeerConnection.")
         devices = member(js.navigator, "mediaDevices")
         if not member(devices, "getUserMedia") or not _is_allowed():
             raise MicrophoneRefused(

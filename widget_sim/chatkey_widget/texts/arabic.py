@@ -31,6 +31,7 @@ ARABIC: Final = Texts(
     connecting_sound="جارٍ توصيل الصوت…",
     sound_interrupted="انقطع الصوت مؤقتًا…",
     muted="الميكروفون مكتوم",
+    unmuted="الميكروفون يعمل",
     dismiss="إخفاء",
     title="تحدث معنا",
     greeting="مرحبًا! كيف يمكننا مساعدتك؟",

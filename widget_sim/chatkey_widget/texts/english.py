@@ -32,6 +32,7 @@ ENGLISH: Final = Texts(
     connecting_sound="Connecting the sound…",
     sound_interrupted="The sound is interrupted…",
     muted="your microphone is off",
+    unmuted="your microphone is on",
     dismiss="Dismiss",
     title=STANDARD_TITLE,
     greeting=STANDARD_GREETING,

@@ -31,6 +31,7 @@ GERMAN: Final = Texts(
     connecting_sound="Ton wird verbunden …",
     sound_interrupted="Der Ton ist unterbrochen …",
     muted="Ihr Mikrofon ist aus",
+    unmuted="Ihr Mikrofon ist an",
     dismiss="Ausblenden",
     title="Schreiben Sie uns",
     greeting="Hallo! Wie können wir helfen?",

@@ -145,6 +145,7 @@ class Texts:
     connecting_sound: str
     sound_interrupted: str
     muted: str
+    unmuted: str
     dismiss: str
     title: str
     greeting: str

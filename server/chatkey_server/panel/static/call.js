@@ -16,6 +16,7 @@ const CONNECT_MS = 15_000;
 const LOST_MS = 20_000;
 const INSPECT_MS = 2_000;
 const LEVEL_MS = 100;
+const SDP_CHARS = 8_000; // the server closes the socket after a longer description
 const LOCAL_NETWORK = ["local-network", "loopback-network", "local-network-access"]; // the last one before Chrome 145
 const UNCONNECTED = "call_unconnected";
 
@@ -170,6 +171,7 @@ export class Call {
     await peer.setLocalDescription();
     await gathered(peer);
     if (peer !== this.peer || !peer.localDescription) return;
+    if (peer.localDescription.sdp.length > SDP_CHARS) return this.fail(UNCONNECTED);
     this.nonce = token();
     this.offered = { action: "offer", sdp: peer.localDescription.sdp, nonce: this.nonce };
     this.send(this.offered);
