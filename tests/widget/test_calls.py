@@ -58,16 +58,6 @@ def test_a_candidate_that_is_refused_after_the_end_of_the_call_is_nothing_to_rea
     assert caller.driver.errors() == []
 
 
-def test_a_message_that_is_refused_ends_no_call(visitor: Driver) -> None:
-    """An error with the id of a message concerns the message, not the call."""
-    visitor.feed(events.CallAsked("start"), events.MessageWritten("Hello"))
-    sent = visitor.frames(Kind.MESSAGE)[0]
-
-    visitor.frame(type="error", id=sent["id"], code="too_large", message="At most 2.", retryable=False)
-
-    assert visitor.view.call == "calling"
-
-
 def test_the_end_of_a_call_does_not_end_the_next_one(visitor: Driver) -> None:
     """The first call has ended, and a second call begins before the screen removes the first.
 

@@ -79,19 +79,6 @@ def test_a_sound_that_connects_while_the_browser_says_why_it_did_not_goes_on(cal
     assert (asked, caller.driver.errors(), caller.is_silent()) == (1, [], False)
 
 
-def test_a_failure_while_the_browser_says_why_gives_no_more_time(caller: Caller) -> None:
-    caller.connect()
-    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
-    caller.driver.advance(LOST_SECONDS)
-
-    caller.driver.feed(
-        events.SoundChanged(caller.ref, "interrupted"),
-        events.SoundInspected(caller.ref, blocked=False),
-    )
-
-    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_UNCONNECTED], True)
-
-
 @pytest.mark.contract("D-22/bound")
 def test_an_offer_during_a_call_must_be_verified_before_its_sound_goes_on(caller: Caller) -> None:
     caller.connect()
@@ -106,17 +93,6 @@ def test_an_offer_during_a_call_must_be_verified_before_its_sound_goes_on(caller
 
     assert before == (sent, [])
     assert (asked, caller.driver.errors(), caller.is_silent()) == (1, [Fault.CALL_UNCONNECTED], True)
-
-
-def test_a_call_does_not_ring_if_the_connection_is_lost_while_the_browser_asks(caller: Caller) -> None:
-    caller.driver.opens_microphone = False
-    caller.driver.feed(events.CallAsked("start"))
-    caller.driver.close(1006)
-
-    caller.driver.feed(events.MicrophoneOpened(caller.ref))
-
-    assert (caller.driver.frames(Kind.CALL), caller.driver.view.call) == ([], "none")
-    assert caller.is_silent()
 
 
 def test_a_call_rings_on_the_next_connection_if_the_browser_still_asks(caller: Caller) -> None:

@@ -55,18 +55,6 @@ def swap_with_vouched(frame: Frame) -> None:
     frame["fingerprint"] = MINE
 
 
-def add_mine(frame: Frame) -> None:
-    frame["sdp"] += f"a=fingerprint:sha-256 {MINE}\r\n"
-
-
-def hide(frame: Frame) -> None:
-    frame["sdp"] = LINE.sub("a=x:1", frame["sdp"])
-
-
-def use_an_old_nonce(frame: Frame) -> None:
-    frame["nonce"] = "the-nonce-of-an-earlier-offer"
-
-
 def sign_with_my_key(frame: Frame) -> None:
     """Swap the fingerprint, and sign it with the relay's own key."""
     swap(frame)
@@ -88,10 +76,6 @@ def change_the_claims(frame: Frame) -> None:
     frame["proof"] = f"{header}.{forged}.{signature}"
 
 
-def add_video(frame: Frame) -> None:
-    frame["sdp"] += "m=video 9 UDP/TLS/RTP/SAVPF 96\r\n"
-
-
 def _claims(proof: str) -> Frame:
     claims: Frame = json.loads(unb64(proof.split(".")[1]))
     return claims
@@ -105,15 +89,9 @@ def _claims(proof: str) -> Frame:
     [
         pytest.param(Relay(offer=swap), "call_unsafe", id="offer"),
         pytest.param(Relay(offer=swap_with_vouched), "proof_fingerprint", id="offer-and-vouched"),
-        pytest.param(Relay(offer=add_mine), "call_unsafe", id="second-in-offer"),
-        pytest.param(Relay(offer=hide), "call_unsafe", id="none-in-offer"),
-        pytest.param(Relay(offer=use_an_old_nonce), "proof_nonce", id="replayed-offer"),
         pytest.param(Relay(answer=swap), "proof_fingerprint", id="answer"),
-        pytest.param(Relay(answer=add_mine), "proof_fingerprint", id="second-in-answer"),
-        pytest.param(Relay(answer=hide), "proof_fingerprint", id="none-in-answer"),
         pytest.param(Relay(answer=sign_with_my_key), "proof_key_mismatch", id="foreign-key"),
         pytest.param(Relay(answer=change_the_claims), "proof_signature", id="forged-claims"),
-        pytest.param(Relay(answer=add_video), "parameter_invalid", id="video"),
     ],
 )
 def test_a_relay_that_changes_signals_ends_the_call_before_any_sound(

@@ -151,18 +151,6 @@ test("a second failure gives the sound no more time", async () => {
   assert.deepEqual(ended(page), [UNCONNECTED, 1, true]);
 });
 
-test("an interrupted sound that comes back does not end the call", async () => {
-  const page = await connected();
-  page.media.peer.become("disconnected");
-  page.pass(19_999);
-
-  page.media.peer.become("connected");
-  await wait(page, 60_000);
-
-  assert.equal(ends(page), 0);
-  assert.equal(page.$("call-state").textContent, "You are on a call.");
-});
-
 test("the local network is named as the cause if a candidate was dropped and the permission is denied", async () => {
   for (const [permission, port, isNamed] of [
     ["denied", 50_008, true],
@@ -205,28 +193,6 @@ test("the call ends with the reason for which there is no microphone", async () 
 
     assert.deepEqual([page.$("problem").textContent, ends(page)], [text, 1]);
   }
-});
-
-test("a microphone that is taken away ends the call", async () => {
-  const page = await connected();
-  page.media.refusal = new DOMException("", "NotFoundError");
-
-  page.media.track.dispatchEvent(new Event("ended"));
-  await settled();
-
-  assert.deepEqual(ended(page), ["Your microphone was disconnected.", 1, true]);
-  assert.equal(page.sent("call").at(-1).code, "microphone_lost");
-});
-
-test("another microphone replaces one that was unplugged", async () => {
-  const page = await connected();
-  const former = page.media.track;
-
-  former.dispatchEvent(new Event("ended"));
-  await settled();
-
-  assert.deepEqual([page.media.peer.senders[0].track, ends(page)], [page.media.track, 0]);
-  assert.notEqual(page.media.track, former);
 });
 
 test("a candidate that the browser cannot read is ignored", async () => {
@@ -291,12 +257,6 @@ test("the devices that the browser lists can be chosen", async () => {
   assert.deepEqual([page.$("microphone").hidden, page.$("speaker").hidden], [false, false]);
 });
 
-test("a single device is no choice", async () => {
-  const page = await withDevices(DEVICES.slice(1, 3));
-
-  assert.deepEqual([page.$("microphone").hidden, page.$("speaker").hidden], [true, true]);
-});
-
 test("another microphone is used in the call that goes on, and stays muted", async () => {
   const page = await withDevices();
   const former = page.media.track;
@@ -342,14 +302,6 @@ test("a microphone that is chosen at the very end is closed", async () => {
 
 // the end, and the sound
 
-test("the end of the call closes the microphone and the connection", async () => {
-  const page = await connected();
-
-  page.hear({ type: "call", ...CALL, state: "ended" });
-
-  assert.deepEqual([page.media.track.isStopped, page.media.peer.isClosed], [true, true]);
-});
-
 test("hanging up closes the microphone at once, although the socket is lost", async () => {
   const page = await connected();
   page.lose();
@@ -360,20 +312,4 @@ test("hanging up closes the microphone at once, although the socket is lost", as
 
   assert.deepEqual([page.media.track.isStopped, page.$("call").hidden], [true, true]);
   assert.deepEqual(page.sent("call"), []);
-});
-
-test("a click plays the sound that the browser did not play", async () => {
-  const page = await accepted();
-  page.media.isPlaying = false;
-  await negotiate(page);
-  page.media.peer.become("connected");
-
-  page.media.peer.dispatchEvent(Object.assign(new Event("track"), { track: {} }));
-  await settled();
-  const before = page.$("play").hidden;
-  page.media.isPlaying = true;
-  page.$("play").click();
-  await settled();
-
-  assert.deepEqual([before, page.$("play").hidden], [false, true]);
 });
