@@ -18,7 +18,6 @@ from tests.check.mutants.mutant_server import Answer, Request, Server
 from tests.node import NODE
 
 from chatkey_check import exchange
-from chatkey_check.calls.shared import Calls
 from chatkey_check.checks import load_one
 from chatkey_check.exchange import Broken
 from chatkey_check.model import Finding, Verdict
@@ -208,16 +207,18 @@ def test_a_redirect_is_followed_on_the_same_origin_only(endpoints: Server, targe
     assert len(run.calls.record.log) == 1
 
 
-def test_the_session_is_sent_to_the_sites_hosts_only(calls: Calls, endpoints: Server) -> None:
+def test_the_session_is_sent_to_the_sites_hosts_only(target: Target, endpoints: Server) -> None:
     seen: list[Request] = []
 
     async def noting(request: Request) -> Answer:
         seen.append(request)
         return Answer()
 
-    address = endpoints.add("noting", noting)
-    calls.fetch("here", f"{address}/me", calls.member)
-    calls.fetch("elsewhere", f"{address.replace('127.0.0.1', 'other.localhost')}/me", calls.member)
+    here = f"{endpoints.add('noting', noting)}/me"
+    elsewhere = here.replace("127.0.0.1", "other.localhost")
+    with opened(replace(target, whoami=here, page_url=elsewhere)) as run:
+        for url in (here, elsewhere):
+            run.calls.fetch("me", url, run.calls.member)
 
     assert ["cookie" in request.headers for request in seen] == [True, False]
 
