@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]  # it brings no types
 
-from chatkey_check import checks, pytest_plugin
+from chatkey_check import checks
 from chatkey_check.cli import check
 from chatkey_peer.exits import Exit
 
@@ -80,10 +80,6 @@ def test_a_command_line_is_one_that_the_command_understands(line: str) -> None:
     assert context.params["login"] or context.params["login_url"]
 
 
-def test_there_are_lines_for_a_person_for_a_browser_and_for_each_pipeline() -> None:
-    assert len(copied()) == 4
-
-
 def test_a_pipeline_uploads_the_file_that_its_command_writes() -> None:
     for pipeline, form in zip(pipelines(), ("markdown", "junit"), strict=True):
         (line,) = [line for line in command_lines(pipeline) if line.startswith("chatkey check ")]
@@ -91,11 +87,3 @@ def test_a_pipeline_uploads_the_file_that_its_command_writes() -> None:
 
         assert params["format"] == form
         assert str(params["output"]) in str(pipeline).replace(line, "")
-
-
-def test_the_line_for_pytest_has_options_that_exist() -> None:
-    (line,) = [line for text in blocks("console") for line in text.splitlines() if line.startswith("pytest ")]
-
-    used = {word for word in shlex.split(line) if word.startswith("-")}
-    options = (pytest_plugin.URL, *map(pytest_plugin.spelled, pytest_plugin.OFFERED))
-    assert used <= {f"{pytest_plugin.PREFIX}{name}" for name in options}

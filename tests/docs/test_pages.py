@@ -1,7 +1,6 @@
 """Tests of docs/ and the README. All names must exist, and everything that needs documentation must have it."""
 
 import ast
-import inspect
 import re
 import shlex
 import subprocess
@@ -339,13 +338,6 @@ def spoken(page: Path) -> Iterator[list[str]]:
                 yield words
 
 
-PASSED_ON = {
-    "-x",
-    *re.findall(r'^ +"(--[a-z-]+)",$', inspect.getsource(pytest_playwright.pytest_addoption), re.MULTILINE),
-}
-"""Options that `chatkey e2e` passes on to pytest and pytest-playwright."""
-
-
 OF_ALL_COMMANDS = {"decisions.md", "threats.md", "CHANGELOG.md", "CONTRIBUTING.md"}
 """Pages whose sentences are about any command."""
 
@@ -394,20 +386,12 @@ def options_of(command: click.Command) -> set[str]:
     return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
 
 
-def check_chatkey(words: list[str]) -> None:
-    """Find the subcommand that the words name. Assert that it has every option among the words."""
-    command = named(words)
-    used = {word.partition("=")[0] for word in words if word.startswith("-")}
-    passed_on = PASSED_ON if command.context_settings.get("ignore_unknown_options") else set[str]()
-    assert used <= options_of(command) | passed_on, f"`chatkey {' '.join(words)}`"
-
-
 @pytest.fixture(scope="module")
 def pytests() -> set[str]:
     """The options of pytest with the plugins that the pages name."""
     command = [sys.executable, "-m", "pytest", "--help", "-p", "playwright", "-p", "chatkey_e2e.plugin"]
     told = subprocess.run(command, cwd=ROOT / "docs", capture_output=True, text=True, check=True).stdout
-    return {"--junitxml", *re.findall(r"--[\w-]+", told)}  # an alias, which the help leaves out
+    return {"--junitxml", *re.findall(r"(?<![\w-])--?[\w-]+", told)}  # an alias, which the help leaves out
 
 
 @each_page
@@ -427,11 +411,16 @@ def test_every_option_in_a_sentence_belongs_to_a_command_that_the_page_names(pag
 
 
 @each_page
-def test_every_command_line_names_a_command_and_options_that_exist(page: Path) -> None:
+def test_every_command_line_names_a_command_and_options_that_exist(page: Path, pytests: set[str]) -> None:
     for words in spoken(page):
+        used = {word.partition("=")[0] for word in words if word.startswith("-")}
         match words:
             case ["chatkey", *rest]:
-                check_chatkey(rest)
+                command = named(rest)
+                passes_on = command.context_settings.get("ignore_unknown_options")
+                assert used <= options_of(command) | (pytests if passes_on else set()), words
+            case ["pytest", *_]:
+                assert used <= pytests | {"-n", "--splits", "--group", "--store-durations"}, words
             case ["nox", *rest] | ["python", "-m", "nox", *rest] if "-s" in rest:
                 assert rest[rest.index("-s") + 1] in sessions(), words
             case ["python", "-u", script]:

@@ -1,15 +1,13 @@
 """Tests that a call of Playwright which the browser never answers fails after the timeout of a step."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 
 import pytest
-from playwright.sync_api import Playwright, sync_playwright
 from playwright.sync_api import TimeoutError as TimedOut
+from playwright.sync_api import sync_playwright
 
 from chatkey_e2e.bounds import bounded
-
-LONGER = 0.2
 
 
 async def close() -> None:
@@ -17,35 +15,24 @@ async def close() -> None:
 
 
 async def pause() -> None:
-    await asyncio.sleep(LONGER)
+    await asyncio.sleep(0.2)
 
 
 async def click(timeout: float) -> None:  # noqa: ASYNC109  (as Playwright's own calls)
-    await asyncio.sleep(LONGER)
+    await asyncio.sleep(0.2)
 
 
-@pytest.fixture(scope="module")
-def playwright() -> Iterator[Playwright]:
-    with sync_playwright() as running:
-        yield running
-
-
-def test_a_call_without_a_timeout_ends(playwright: Playwright) -> None:
-    with (
-        bounded(0.01),
-        pytest.raises(TimedOut, match=r"Playwright\.close: the browser has not answered within 0\.01 s"),
-    ):
-        playwright._sync(close())
-
-
-@pytest.mark.parametrize("call", [pause, lambda: click(1)], ids=["pause", "timeout of its own"])
-def test_a_call_that_waits_for_a_person_or_has_its_own_timeout_goes_on(
-    playwright: Playwright, call: Callable[[], Coroutine[None, None, None]]
+@pytest.mark.parametrize(
+    ("seconds", "call", "ends"),
+    [(0.01, close, True), (0.01, pause, False), (0.01, lambda: click(1), False), (0, pause, False)],
+    ids=["without a timeout", "waits for a person", "has its own timeout", "steps have no timeout"],
+)
+def test_only_a_call_without_a_timeout_ends(
+    seconds: float, call: Callable[[], Coroutine[None, None, None]], ends: bool
 ) -> None:
-    with bounded(0.01):
-        playwright._sync(call())
-
-
-def test_without_a_timeout_of_steps_no_call_is_bounded(playwright: Playwright) -> None:
-    with bounded(0):
-        playwright._sync(pause())
+    with sync_playwright() as playwright, bounded(seconds):
+        if not ends:
+            playwright._sync(call())
+            return
+        with pytest.raises(TimedOut, match=r"Playwright\.close: the browser has not answered within 0\.01 s"):
+            playwright._sync(call())
