@@ -49,7 +49,7 @@ MODES = (
         steps=(
             "Open the chat in the corner, write something or call, and answer as the agent.",
             "Reload the shop: the key, the visitor and the conversation are the same.",
-            "Reset: the key is deleted, and a new visitor comes in.",
+            "Press Reset: the key is deleted, and a new visitor comes in.",
         ),
     ),
     Mode(
@@ -61,9 +61,9 @@ MODES = (
         what="The shop already knows its customers. Its own backend signs a token for the signed-in person, bound "
         "to this browser's key.",
         steps=(
-            "Sign in to the shop: the widget signs in as that member automatically.",
-            "Reload: the cached token is used again, without a call to the backend.",
-            "Sign out of the shop. You are the same visitor as before, with the same conversation.",
+            "Choose a customer under Customer account: the widget signs in as that member automatically.",
+            "Reload the shop: the cached token is used again, without a call to the backend.",
+            "Leave the shop. You are the same visitor as before, with the same conversation.",
         ),
         get_token=True,
     ),
@@ -76,9 +76,9 @@ MODES = (
         what="The shop writes no code: the widget offers social login through applications that belong to the "
         "chat service.",
         steps=(
-            "Open the chat, press Sign in and choose a provider.",
-            f"The consent page names {SERVICE_NAME}. Cancel once, then continue.",
-            "Reload: the identity lasts 24 hours, so no popup is needed.",
+            "Open chat, press Sign in and choose a provider.",
+            f"The consent page names {SERVICE_NAME}. Press Cancel once, then Continue.",
+            "Reload the shop: the identity lasts 24 hours, so no popup is needed.",
         ),
         socials="service",
     ),
@@ -93,7 +93,7 @@ MODES = (
             "service."
         ),
         steps=(
-            "Open the chat, press Sign in and choose a provider.",
+            "Open chat, press Sign in and choose a provider.",
             "This time the consent page names Dune & Ember.",
             "Only the client_id differs. The login creates the same kind of member.",
         ),

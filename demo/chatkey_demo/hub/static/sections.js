@@ -120,12 +120,12 @@ function token({ debug }) {
 
 /** @type {Meanings} */
 const PROOF = {
+  nonce: "of this connection, used once",
+  ath: "hash of the token",
   jti: "this proof",
   iat: "made",
   htm: "method",
   htu: "address of the socket",
-  nonce: "of this connection, used once",
-  ath: "hash of the token",
   typ: "kind",
   alg: "signature",
   "jwk.x": "the public key",
