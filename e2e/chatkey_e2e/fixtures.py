@@ -327,6 +327,7 @@ def make_driven(
     chatkey_options: options.Options,
 ) -> MakeDriven:
     """Drive the widget of a page with selectors: those of the judged widget, or those of our widget."""
+    witness.judges_widget = True
     judged = chatkey_widget or chatkey_aim
     selectors = judged.selectors if judged else {}
     return lambda page: DrivenWidget(page, business, witness, selectors, chatkey_options.patience)

@@ -16,8 +16,10 @@ SHOWN_REQUESTS: Final = 5
 
 READ: Final = """() => {
   const service = window.Service;
-  if (typeof service?.debug !== "function")
-    return JSON.stringify({ configured: "ServiceConfig" in window || service !== undefined });
+  if (typeof service?.debug !== "function") {
+    const waits = service === undefined || Array.isArray(service);
+    return JSON.stringify({ configured: waits && ("ServiceConfig" in window || service !== undefined) });
+  }
   const { boot, stage, identity, troubles = [], events = [] } = service.debug();
   const last = (entries, name) => entries.filter((entry) => entry.name === name).at(-1)?.detail;
   return JSON.stringify({

@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 
 from chatkey_conform.grades.business import HarnessError
-from chatkey_conform.judging.scenario import Scenario, write_scenarios
+from chatkey_conform.judging.scenario import REFUSALS, Scenario, write_scenarios
 from chatkey_conform.judging.transcript import MOST_STEPS, Step, frame_text, masked
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_e2e import needs
 from chatkey_e2e.aim.applicable import NOT_APPLICABLE
 from chatkey_e2e.stashed import witness_key
-from chatkey_e2e.witness import LEAKED, Witness
+from chatkey_e2e.witness import LEAKED, PRIVATE_KEY, Witness
 from chatkey_oauth.client import LabError
 from chatkey_peer.redaction import Masks
 
@@ -25,10 +25,13 @@ LONGEST: Final = 300
 PUBLIC: Final = "/v1/public/"
 LEAKS: Final = {
     "2.1/secret-stays": ("a secret of the business",),
+    "2.8/key-pair": (PRIVATE_KEY,),
     "2.6/memory-only": ("a token of type 'visitor'",),
     "2.8/member-token-key": ("a token of type 'user'", "a token of type 'identity'"),
 }
 """The sentence that a leak breaks, by the first words about the leak."""
+REFUSED: Final = {"proof_nonce": "D-10/nonce", "proof_key_mismatch": "5.5/proof-matches"}
+"""The sentence that a refused proof breaks, by the code. All other codes break D-10/proof."""
 OURS: Final = (HarnessError, LabError)
 """Errors of the adapter, or of a server of the harness. They never count against the target."""
 
@@ -52,7 +55,8 @@ class Results:
         self._items: dict[str, pytest.Item] = {}
         self._seen: dict[str, _Seen] = {}
         self._errors_of_ours: set[str] = set()
-        self._leaks: set[str] = set()
+        self._leaks: dict[str, str] = {}
+        self._refusals: dict[str, str] = {}
         self._secrets: set[str] = set()
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -71,9 +75,15 @@ class Results:
         witness = item.stash.get(witness_key, None)
         self._secrets |= witness.hidden if witness else set()
         if call.excinfo and str(call.excinfo.value).startswith(LEAKED):
-            self._leaks.update(str(call.excinfo.value).removeprefix(LEAKED).splitlines())
+            leaks = str(call.excinfo.value).removeprefix(LEAKED).splitlines()
+            self._leaks = {**dict.fromkeys(leaks, item.name), **self._leaks}
         elif report.failed and item.nodeid in self._seen and witness:
             self._seen[item.nodeid].steps = tuple(_traffic(witness))
+            if refusal := witness.refusal:
+                sentence = REFUSED.get(refusal["code"], "D-10/proof")
+                self._refusals.setdefault(
+                    sentence, f"the service refused the proof of {item.name}: {frame_text(refusal)}"
+                )
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -95,7 +105,9 @@ class Results:
 
     def pytest_sessionfinish(self) -> None:
         scenarios = [self._scenario(item, self._seen[name]) for name, item in self._items.items()]
-        write_scenarios(self._file, [*scenarios, *_leaked(self._leaks)], Masks(self._secrets))
+        write_scenarios(
+            self._file, [*scenarios, *_leaked(self._leaks), *_refused(self._refusals)], Masks(self._secrets)
+        )
 
     def _scenario(self, item: pytest.Item, seen: _Seen) -> Scenario:
         title = " ".join((getattr(item, "obj", None).__doc__ or "").split())
@@ -111,12 +123,19 @@ class Results:
         )
 
 
-def _leaked(leaks: set[str]) -> Iterator[Scenario]:
+def _leaked(leaks: dict[str, str]) -> Iterator[Scenario]:
     """Yield a failure for each sentence about secrets that a leak breaks."""
     for sentence, words in LEAKS.items():
-        if found := sorted(leak for leak in leaks if leak.startswith(words)):
+        if found := sorted(f"{leak} ({name})" for leak, name in leaks.items() if leak.startswith(words)):
             title = "No secret and no token is in a place where the contract does not allow it."
             yield Scenario(f"leaks/{sentence}", title, (sentence,), Verdict.FAILED, "; ".join(found))
+
+
+def _refused(refusals: dict[str, str]) -> Iterator[Scenario]:
+    """Yield a failure for each sentence about proofs that a refused proof breaks."""
+    for sentence, reason in refusals.items():
+        title = "The service accepts the proofs of the widget."
+        yield Scenario(f"{REFUSALS}{sentence}", title, (sentence,), Verdict.FAILED, reason)
 
 
 def _traffic(witness: Witness) -> Iterator[Step]:

@@ -25,9 +25,19 @@ REPORT = """(() => {
       report({ id, url: socket.url });
       Reflect.apply(addEventListener, socket, ["close", () => report({ id, closed: true })]);
       Reflect.apply(addEventListener, socket, ["message", ({ data }) => {
-        if (typeof data === "string" && /"(ready|ack)"/.test(data) && data.length < 4096) report({ id, heard: data });
+        if (typeof data === "string" && /"(ready|ack|error)"/.test(data) && data.length < 4096)
+          report({ id, heard: data });
       }]);
       return socket;
+    },
+  });
+  const bytes = (_, value) => (value instanceof ArrayBuffer ? [...new Uint8Array(value)] : value);
+  const say = (data) => report({ said: JSON.stringify(data, bytes) ?? "" });
+  Reflect.apply(addEventListener, window, ["message", ({ data }) => say(data), true]);
+  BroadcastChannel.prototype.postMessage = new Proxy(BroadcastChannel.prototype.postMessage, {
+    apply(target, channel, parameters) {
+      Reflect.apply(target, channel, parameters);
+      say(parameters[0]);
     },
   });
   WebSocket.prototype.constructor = window.WebSocket;
@@ -62,9 +72,12 @@ class Sent:
 
     @property
     def frame(self) -> dict[str, Any]:
-        """The text, parsed as a frame."""
-        frame: dict[str, Any] = json.loads(self.text)
-        return frame
+        """The text, parsed as a frame, or no members if it is not one."""
+        try:
+            frame = json.loads(self.text)
+        except ValueError:
+            return {}
+        return frame if isinstance(frame, dict) else {}
 
 
 def watch_sockets(
@@ -72,20 +85,25 @@ def watch_sockets(
     opened: Callable[[Socket], None],
     sent: Callable[[Sent], None],
     heard: Callable[[str], None] = lambda _: None,
+    said: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """From now on, call `opened` for each socket, `sent` for each sent text, `heard` for each `ready` and `ack`."""
+    """From now on, call `opened` for each socket, `sent` for each sent text, `heard` for each `ready`, `ack` and
+    `error`, and `said` for each message between windows.
+    """
     sockets: dict[str, Socket] = {}
 
-    def note(_source: object, said: dict[str, Any]) -> None:
-        if "url" in said:
-            sockets[said["id"]] = Socket(said["url"])
-            opened(sockets[said["id"]])
-        elif "text" in said:
-            sent(Sent(sockets[said["id"]].url, said["text"]))
-        elif "heard" in said:
-            heard(said["heard"])
+    def note(_source: object, told: dict[str, Any]) -> None:
+        if "url" in told:
+            sockets[told["id"]] = Socket(told["url"])
+            opened(sockets[told["id"]])
+        elif "text" in told:
+            sent(Sent(sockets[told["id"]].url, told["text"]))
+        elif "heard" in told:
+            heard(told["heard"])
+        elif "said" in told:
+            said(told["said"])
         else:
-            sockets[said["id"]].closed = True
+            sockets[told["id"]].closed = True
 
     context.expose_binding(BINDING, note)
     context.add_init_script(REPORT)

@@ -1,16 +1,21 @@
 """Watches browser contexts and servers, and finds secrets in places where secrets must not be."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
+from chatkey_e2e import kept
 from chatkey_e2e.closing import unless_closing
+from chatkey_e2e.private_keys import places_of_keys
 from chatkey_e2e.sockets import Sent, Socket, watch_sockets
+from chatkey_peer.key import thumbprint
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import MEMBER_TOKEN_PREFIX
 from chatkey_stack.stack import Stack
@@ -45,6 +50,8 @@ PAGE_CONTENTS = """() => {
 EXCHANGE = "the query of the member token endpoint"
 CACHE = "the cached member token"
 
+PRIVATE_KEY = "the private key of the connection"
+
 LEAKED = "a secret leaked:\n"
 """The beginning of the failure of a test in which a secret was found in a wrong place."""
 
@@ -60,9 +67,15 @@ class Witness:
     sent: list[Sent] = field(default_factory=list[Sent])
     accepted: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     """The `ready` frames: one for each connection that the service accepted."""
+    refusal: dict[str, Any] | None = None
+    """The latest `error` frame about a proof, unless the service has accepted a connection since."""
     acknowledged: list[str] = field(default_factory=list[str])
     """The ids of the messages that the service has acknowledged."""
     said: list[str] = field(default_factory=list[str])
+    messages: list[str] = field(default_factory=list[str])
+    """The data of the messages between windows."""
+    judges_widget: bool = False
+    """Whether databases and caches are searched too, and everything for private keys."""
     contexts: list[BrowserContext] = field(default_factory=list[BrowserContext])
     settings: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
     """The arguments with which the watched contexts were opened, as far as they are known."""
@@ -76,7 +89,7 @@ class Witness:
         self.contexts.append(context)
         context.on("request", self._note_request)
         context.on("console", self._note_console)
-        watch_sockets(context, self.sockets.append, self.sent.append, self._note_heard)
+        watch_sockets(context, self.sockets.append, self.sent.append, self._note_heard, self.messages.append)
 
     def _note_request(self, request: Request) -> None:
         self.requests.append(request)
@@ -85,6 +98,9 @@ class Witness:
         frame = json.loads(text)
         if frame.get("type") == Kind.READY:
             self.accepted.append(frame)
+            self.refusal = None
+        elif frame.get("type") == Kind.ERROR and str(frame.get("code")).startswith("proof_") and "id" not in frame:
+            self.refusal = frame
         elif frame.get("type") == Kind.ACK:
             self.acknowledged.append(frame["id"])
 
@@ -93,7 +109,7 @@ class Witness:
 
     def frames(self, kind: Kind) -> list[dict[str, Any]]:
         """Return the sent frames of one kind, oldest first."""
-        return [sent.frame for sent in self.sent if sent.frame["type"] == kind]
+        return [sent.frame for sent in self.sent if sent.frame.get("type") == kind]
 
     def asked(self, path: str) -> list[Request]:
         """Return the requests whose path is `path`, oldest first."""
@@ -133,13 +149,38 @@ class Witness:
             *(("the console", text) for text in self.said),
             *self._addresses(),
             *(place for page in pages if page.url.startswith("http") for place in _contents(page)),
+            *(
+                place
+                for page in pages
+                if page.url.startswith("http") and self.judges_widget
+                for place in kept.texts(page)
+            ),
         ]
-        return [
+        found = [
             f"{_describe(secret)} in {place}"
             for place, text in places
             for secret in self.hidden
             if secret in text and not self._belongs(secret, place)
         ]
+        return [*found, *self._leaked_keys(places)] if self.judges_widget else found
+
+    def _leaked_keys(self, places: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Yield a sentence for each place with a private key. Tokens are left out: signatures are as long as keys."""
+        proofs = [str(frame.get("proof")) for frame in self.frames(Kind.CONNECT)]
+        signed = re.compile("|".join(map(re.escape, [*self.hidden, *proofs])) or "(?!)")
+        texts = ((place, signed.sub(" ", text)) for place, text in chain(places, self._traffic()))
+        public = [header.get("jwk", {}) for header in map(header_of, proofs)]
+        thumbprints = {thumbprint(jwk) for jwk in public if {"x", "y"} <= jwk.keys()}
+        yield from (f"{PRIVATE_KEY} in {place}" for place in places_of_keys(texts, thumbprints))
+
+    def _traffic(self) -> Iterator[tuple[str, str]]:
+        """Yield what the pages sent, where a token may be and a private key may not."""
+        for request in self.requests:
+            address = request.url.partition("?")[0]
+            yield f"the request of {address}", (request.post_data_buffer or b"").decode("latin-1")
+            yield f"the request of {address}", " ".join(request.headers.values())
+        yield from (("a frame", sent.text) for sent in self.sent)
+        yield from (("a message between windows", text) for text in self.messages)
 
     def _belongs(self, secret: str, place: str) -> bool:
         """Return whether the contract allows this secret in this place.
@@ -174,6 +215,14 @@ def claims_of(token: str) -> dict[str, Any]:
     except jwt.DecodeError:
         return {}
     return claims
+
+
+def header_of(proof: str) -> dict[str, Any]:
+    """Return the header of a proof, or no members if the text is not a JWS."""
+    try:
+        return dict(jwt.get_unverified_header(proof))
+    except jwt.InvalidTokenError:
+        return {}
 
 
 def _describe(secret: str) -> str:

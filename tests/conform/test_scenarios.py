@@ -65,7 +65,7 @@ def test_a_failed_scenario_runs_once_more(
         made = (Scenario(f"test_it.py::test_{name}", "", (), verdict) for name, verdict in given.items())
         return list(outcomes(list(made)))
 
-    monkeypatch.setattr(scenarios, "_ran", ran)
+    monkeypatch.setattr(scenarios, "run_once", ran)
 
     found = run_scenarios(Path("widget.toml"), Selection(smoke=True), None)
 

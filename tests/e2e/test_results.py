@@ -31,6 +31,7 @@ def witness(request):
     asked = [SimpleNamespace(method="GET", url=address)]
     sent = [SimpleNamespace(text='{"type": "connect", "token": "abc"}'), SimpleNamespace(text="no JSON")]
     seen = {"requests": asked, "sent": sent, "accepted": [{"type": "ready"}], "pages": [], "settings": {}}
+    seen["refusal"] = {"type": "error", "code": "proof_htu"}
     request.node.stash[witness_key] = SimpleNamespace(**seen, secrets=set(), hidden=set(), output=dict)
 
 @pytest.mark.contract("3/renewal")
@@ -86,13 +87,24 @@ def test_each_scenario_about_the_contract_has_a_verdict(results: dict[str, Scena
         "test_ends_the_run": Verdict.PASSED,
         "test_is_not_reached": Verdict.NOT_RUN,
         "leaks/2.6/memory-only": Verdict.FAILED,
+        "refusals/D-10/proof": Verdict.FAILED,
     }
 
 
 def test_a_leak_is_charged_to_the_sentence_about_it_and_not_to_the_scenario(results: dict[str, Scenario]) -> None:
     leak = results["leaks/2.6/memory-only"]
 
-    assert (leak.sentences, leak.reason) == (("2.6/memory-only",), "a token of type 'visitor' in the console")
+    assert leak.sentences == ("2.6/memory-only",)
+    assert leak.reason == "a token of type 'visitor' in the console (test_leaks)"
+
+
+def test_a_refused_proof_is_charged_to_the_sentence_about_proofs_and_the_reason_quotes_the_error_frame(
+    results: dict[str, Scenario],
+) -> None:
+    refused = results["refusals/D-10/proof"]
+
+    assert refused.sentences == ("D-10/proof",)
+    assert '{"type": "error", "code": "proof_htu"}' in refused.reason
 
 
 def test_a_result_has_title_sentences_and_a_short_reason(results: dict[str, Scenario]) -> None:

@@ -10,6 +10,9 @@ from chatkey_conform.judging.transcript import Step
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_peer.redaction import Masks
 
+REFUSALS = "refusals/"
+"""Prefix of the ids of results about proofs that the service refused in a failed scenario."""
+
 
 class Scenario(msgspec.Struct, frozen=True):
     """The result of one scenario. `id` is the file and the name of the scenario, as pytest writes them.

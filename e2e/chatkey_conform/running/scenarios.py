@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Final
 from chatkey_conform.capabilities import NotApplicable
 from chatkey_conform.case import Test
 from chatkey_conform.grades.business import HarnessError
-from chatkey_conform.judging.scenario import Scenario, read_scenarios
+from chatkey_conform.judging.scenario import REFUSALS, Scenario, read_scenarios
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.running.outcome import SEPARATOR, Outcome
 from chatkey_conform.running.runner import MOST_RETRIED
@@ -22,6 +23,8 @@ from chatkey_peer.exits import Exit
 
 PAGE: Final = "conform-browser.md"
 GROUP: Final = "Browser"
+SOON: Final = 25.0
+"""A run that the smoke scenarios end later is not repeated: nobody waits for a minute to learn that nothing works."""
 QUIET: Final = ("-q", "-rN", "--tb=no", "-p", "no:cacheprovider")
 
 
@@ -55,27 +58,30 @@ class Selection:
 def run_scenarios(file: Path, selection: Selection, folder: Path | None) -> list[Outcome]:
     """Run the scenarios for a TARGET.toml or a widget.toml. Traces of failures are saved in `folder`.
 
-    If a few scenarios fail, they run once more, in case the machine was slow. Raises `HarnessError` if the scenarios
-    could not start.
+    If a few scenarios fail, they run once more, in case the machine was slow. So does a run that the smoke scenarios
+    have ended soon. Raises `HarnessError` if the scenarios could not start.
     """
-    first = _ran(file, selection, folder)
+    begun = time.monotonic()
+    first = run_once(file, selection, folder)
     wrong = [outcome for outcome in first if outcome.verdict in {Verdict.FAILED, Verdict.ERROR}]
     names = tuple(sorted({name_of(outcome) for outcome in wrong} - {""}))
-    if not names or len(wrong) > MOST_RETRIED:
-        return first
     has_ended_early = any(outcome.verdict is Verdict.NOT_RUN for outcome in first)
-    again = _ran(file, selection if has_ended_early else replace(selection, names=names), folder)
+    if not names or len(wrong) > MOST_RETRIED or (has_ended_early and time.monotonic() - begun > SOON):
+        return first
+    again = run_once(file, selection if has_ended_early else replace(selection, names=names), folder)
     second = {outcome.case.id: replace(outcome, tries=2) for outcome in again}
-    repeated = first if has_ended_early else wrong
-    return [second.get(outcome.case.id, outcome) if outcome in repeated else outcome for outcome in first]
+    repeated = first if has_ended_early else [outcome for outcome in wrong if name_of(outcome)]
+    kept = [outcome for outcome in first if outcome.case.id in second or not outcome.case.id.startswith(REFUSALS)]
+    return [second.get(outcome.case.id, outcome) if outcome in repeated else outcome for outcome in kept]
 
 
 def name_of(outcome: Outcome) -> str:
-    """Return the name of the scenario's function. A leak of secrets has none, and is not repeated."""
+    """Return the name of the scenario's function. What was found besides the scenarios has none."""
     return outcome.case.id.partition(SEPARATOR)[2].partition("[")[0]
 
 
-def _ran(file: Path, selection: Selection, folder: Path | None) -> list[Outcome]:
+def run_once(file: Path, selection: Selection, folder: Path | None) -> list[Outcome]:
+    """Run the scenarios once, and return their results. Raises `HarnessError` if they could not start."""
     with tempfile.TemporaryDirectory(prefix="chatkey-") as temporary:
         results = Path(temporary) / "results.json"
         saved = (folder or Path(temporary)) / "browser"
@@ -87,6 +93,16 @@ def _ran(file: Path, selection: Selection, folder: Path | None) -> list[Outcome]
         if done.returncode not in {Exit.CLEAN, Exit.FAILED, Exit.NOTHING_JUDGED, INTERRUPTED} or not results.exists():
             raise HarnessError(f"the browser scenarios ended with status {done.returncode}; see the lines above")
         return list(outcomes(read_scenarios(results)))
+
+
+def list_scenarios(words: str = "") -> list[Scenario]:
+    """Return the scenarios for any widget whose name contains the words, and run none."""
+    with tempfile.TemporaryDirectory(prefix="chatkey-") as temporary:
+        results = Path(temporary) / "results.json"
+        options = ("--list", "--chatkey-results", str(results), "-k", "any_widget", *QUIET)
+        command = (sys.executable, "-m", "chatkey", "e2e", *options)
+        subprocess.run(command, check=True, capture_output=True)  # noqa: S603 - our own command
+        return [scenario for scenario in read_scenarios(results) if words.lower() in scenario.id.lower()]
 
 
 INTERRUPTED: Final = 2

@@ -8,6 +8,7 @@ from typing import Any, Final
 import pytest
 
 from chatkey_e2e import needs
+from chatkey_e2e.stashed import witness_key
 
 NOT_APPLICABLE: Final = "not applicable"
 SMOKE: Final = "smoke"
@@ -27,7 +28,10 @@ def leave_out(items: list[pytest.Item], have: Iterable[str]) -> None:
 
 
 class Smoke:
-    """A pytest plugin that stops the run when `allowed + 1` smoke scenarios have failed, because all would fail."""
+    """A pytest plugin that stops the run when `allowed + 1` smoke scenarios have failed, because all would fail.
+
+    It also stops the run when a smoke scenario failed in which no connection was accepted.
+    """
 
     def __init__(self, allowed: int = 0) -> None:
         self._left = allowed
@@ -37,7 +41,8 @@ class Smoke:
         """Stop the run if the report is a failure of a smoke scenario, and no more failures are allowed."""
         report = yield
         if report.failed and report.when != "teardown" and item.get_closest_marker(SMOKE):
-            self._left -= 1
+            witness = item.stash.get(witness_key, None)
+            self._left -= 1 if witness is None or witness.accepted else 1 + self._left
         if self._left < 0:
             item.session.shouldstop = (
                 f"the smoke test failed, last {item.name}: check the TOML file, its adapter, the service and the widget"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import urlsplit
@@ -17,6 +18,7 @@ from chatkey_protocol.frames import Kind
 from chatkey_stack.patience import PATIENCE
 
 LOOK_MS: Final = 40
+AFTER_REFUSAL_MS: Final = 8000
 
 OURS: Final[Mapping[str, str]] = {
     "open": '[data-testid="chatkey-launcher"]',
@@ -122,12 +124,18 @@ class DrivenWidget:
         self.until(lambda: ids <= set(self.witness.acknowledged), "an acknowledgement for every message")
 
     def until(self, happened: Callable[[], bool], what: str) -> None:
-        """Wait until `happened` returns true. After the timeout, raise an `AssertionError` that contains `what`."""
-        for _look in range(int(self._patience * 1000 / LOOK_MS)):
+        """Wait until `happened` returns true. After the timeout, raise an `AssertionError` that contains `what`.
+
+        After a refused proof, the timeout is short: a widget that proves wrongly is always refused.
+        """
+        left = int(self._patience * 1000 / LOOK_MS)
+        while left > 0:
             if happened():
                 return
             self.page.wait_for_timeout(LOOK_MS)
-        raise AssertionError(f"waited {self._patience:g} s in vain for: {what}\n{widget_state(self.page)}".strip())
+            left = min(left, AFTER_REFUSAL_MS // LOOK_MS if self.witness.refusal else left) - 1
+        refusal = f"; the service refused the proof: {json.dumps(self.witness.refusal)}" if self.witness.refusal else ""
+        raise AssertionError(f"waited in vain for: {what}{refusal}\n{widget_state(self.page)}".strip())
 
     def asked(self, beginning: str) -> int:
         """Return the number of requests whose path starts with `beginning`."""

@@ -16,6 +16,7 @@ from playwright.sync_api import BrowserContext
 from chatkey_e2e import needs
 from chatkey_e2e.business import Business
 from chatkey_e2e.clerk import Clerk
+from chatkey_e2e.kept import keys
 from chatkey_e2e.pages.driven import DrivenWidget
 from chatkey_e2e.plugin import Advance, MakeBusiness, MakeDriven
 from chatkey_e2e.scenarios.keys import key_of, thumbprint
@@ -26,27 +27,6 @@ from chatkey_protocol.names import PROOF_TYP
 from chatkey_stack.stack import Stack
 
 pytestmark = pytest.mark.any_widget
-
-KEYS_KEPT = """async () => {
-  const answer = (request) => new Promise((resolve, reject) => {
-    Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) });
-  });
-  const found = [];
-  const look = (value) => {
-    if (value instanceof CryptoKey) found.push([value.type, value.algorithm.namedCurve, value.extractable]);
-    else if (value && typeof value === "object") Object.values(value).forEach(look);
-  };
-  for (const { name } of await indexedDB.databases()) {
-    const database = await answer(indexedDB.open(name));
-    for (const store of database.objectStoreNames) {
-      look(await answer(database.transaction(store).objectStore(store).getAll()));
-    }
-    database.close();
-  }
-  return found;
-}"""
-
-KEPT_TEXTS = "() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])"
 
 
 @pytest.fixture
@@ -125,7 +105,7 @@ def test_the_key_is_kept_in_indexed_db(driven: DrivenWidget) -> None:
     """After the first visit, IndexedDB must contain a P-256 private key."""
     driven.visit()
 
-    kept = driven.page.evaluate(KEYS_KEPT)
+    kept = keys(driven.page)
 
     assert ["private", "P-256"] in [key[:2] for key in kept]
 
@@ -135,7 +115,7 @@ def test_no_private_key_that_is_kept_can_be_exported(driven: DrivenWidget) -> No
     """IndexedDB must contain a P-256 private key, and no extractable private key."""
     driven.visit()
 
-    kept = driven.page.evaluate(KEYS_KEPT)
+    kept = keys(driven.page)
 
     assert ["private", "P-256", False] in kept
     assert [key for key in kept if key[0] == "private" and key[2]] == []
@@ -143,12 +123,10 @@ def test_no_private_key_that_is_kept_can_be_exported(driven: DrivenWidget) -> No
 
 @pytest.mark.contract("2.6/memory-only")
 def test_the_token_of_a_visitor_is_kept_nowhere(driven: DrivenWidget) -> None:
-    """The visitor's token must not be in storage, in cookies or in the address of a socket."""
+    """The visitor's token must not be in a storage, a database, a cache, a cookie, the page or any address."""
     driven.visit()
 
-    kept = driven.page.evaluate(KEPT_TEXTS)
-
-    assert [token for token in driven.witness.socket_tokens if token in kept] == []
+    assert [leak for leak in driven.witness.leaks([driven.page.context]) if "'visitor'" in leak] == []
     assert [socket.url for socket in driven.witness.sockets if "token" in socket.url.partition("?")[2]] == []
 
 

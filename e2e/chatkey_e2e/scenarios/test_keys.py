@@ -1,16 +1,21 @@
 """Tests the connection key: one key per browser, no planted key, and recovery from its loss."""
 
 import json
+from base64 import b64encode
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from playwright.sync_api import BrowserContext
 
 from chatkey_e2e.business import Business
+from chatkey_e2e.pages.driven import DrivenWidget
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import Planted, WidgetPage
 from chatkey_e2e.plugin import Advance, MakeBusiness, NewContext
 from chatkey_e2e.scenarios.openers import FRAME, blank
-from chatkey_e2e.witness import Witness, claims_of
+from chatkey_e2e.sockets import Sent
+from chatkey_e2e.witness import PRIVATE_KEY, Witness, claims_of
+from chatkey_peer.key import BrowserKey
 from chatkey_protocol.frames import Kind
 from chatkey_protocol.storage_keys import DATABASE
 
@@ -345,3 +350,62 @@ def test_a_duplicated_tab_is_the_same_visitor_on_a_socket_of_its_own(
     assert copy.uid == widget.uid
     assert len({proof["nonce"] for proof in proofs}) == len(proofs) == 2
     assert copy.lines(1) == ["Which of us is me?"]
+
+
+PLANT = """async ([text, bytes]) => {
+  const answer = (request) => new Promise((resolve, reject) => {
+    Object.assign(request, { onsuccess: () => resolve(request.result), onerror: () => reject(request.error) });
+  });
+  const opening = indexedDB.open("planted", 1);
+  opening.onupgradeneeded = () => opening.result.createObjectStore("kept");
+  const database = await answer(opening);
+  const key = await crypto.subtle.importKey(
+    "pkcs8", Uint8Array.from(bytes), { name: "ECDSA", namedCurve: "P-256" }, true, ["sign"],
+  );
+  const kept = database.transaction("kept", "readwrite").objectStore("kept");
+  await answer(kept.put(new Map([["inner", { key }]]), "a key"));
+  database.close();
+  localStorage.setItem("planted", text);
+  sessionStorage.setItem("planted", text);
+  document.cookie = `planted=${encodeURIComponent(text)}`;
+  window.name = text;
+  history.replaceState({ text }, "", `#${encodeURIComponent(text)}`);
+  await (await caches.open("planted")).put("/planted", new Response(text));
+  document.body.append(Object.assign(document.createElement("input"), { value: text }), document.createComment(text));
+  await fetch("", { method: "POST", body: Uint8Array.from(bytes) });
+  postMessage({ text }, "*");
+  new BroadcastChannel("planted").postMessage(Uint8Array.from(bytes).buffer);
+}"""
+PLACES = {
+    "IndexedDB planted of {}",
+    "localStorage['planted']",
+    "sessionStorage of {}",
+    "cookie of {}",
+    "name of {}",
+    "url of {}",
+    "history.state of {}",
+    "Cache Storage of {}",
+    "a field of {}",
+    "the DOM of {}",
+    "the request of {}",
+    "a message between windows",
+}
+
+
+@pytest.mark.contract("2.8/key-pair")
+def test_a_private_key_would_be_found_wherever_a_page_can_keep_it(driven: DrivenWidget) -> None:
+    """The check must name each place of the key of a connection, and none of a key without a connection."""
+    driven.visit()
+    key, witness = BrowserKey(), driven.witness
+    der = key.private.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
+
+    driven.page.evaluate(PLANT, [b64encode(der).decode(), list(der)])
+    driven.until(lambda: len(witness.messages) >= 2, "two messages")
+    clean = witness.leaks([driven.page.context])
+    proof = key.prove(token="t", nonce="n", htu=driven.business.socket_uri)
+    witness.sent.append(Sent(driven.business.socket_uri, json.dumps({"type": Kind.CONNECT, "proof": proof})))
+    found = {leak.removeprefix(f"{PRIVATE_KEY} in ") for leak in witness.leaks([driven.page.context])}
+    witness.sent.pop()  # otherwise this scenario's own check would find the key too
+
+    assert clean == []
+    assert found == {place.format(driven.business.url) for place in PLACES}

@@ -254,6 +254,6 @@ def test_a_token_in_an_address_would_be_found(
     witness.secrets.remove(planted)  # otherwise this scenario's own check would find it too
 
     assert clean == []
-    assert {f"the address {business.url}", f"the address {business.socket_uri}", f"url of {shop.page.url}"} <= found
+    assert {f"the address {business.url}", f"the address {business.socket_uri}", f"url of {business.url}"} <= found
     assert any(place.startswith("the referrer sent to ") for place in found)
     assert [place for place in found if place.endswith("'s output")] == []
