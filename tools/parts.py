@@ -14,7 +14,7 @@ from typing import Any, Final, is_typeddict
 from tools import check_samples, declarations, examples
 
 from chatkey_conform.capabilities import CAPABILITIES
-from chatkey_conform.data import elsewhere
+from chatkey_conform.data import elsewhere, later
 from chatkey_oauth.app import BODY_BYTES, create_app
 from chatkey_oauth.engine.flows import FLOWS, STEPS
 from chatkey_oauth.engine.grants import RING
@@ -250,6 +250,13 @@ def _elsewhere() -> Iterator[tuple[str, ...]]:
         yield PARTS[part], ", ".join(f"`{name}`" for name in ids)
 
 
+def _later() -> Iterator[tuple[str, ...]]:
+    yield "added on", "cases"
+    yield "---", "---"
+    for date, entries in later().items():
+        yield date, ", ".join(f"`{entry}`" for entry in entries)
+
+
 INCLUDES: Final = {
     "before the first release": "Before the first release: `python -m nox -s wheels` in a checkout, then "
     "`export PIP_FIND_LINKS=CHECKOUT/dist`."
@@ -266,6 +273,7 @@ PARTS: Final = {
 TABLES: Final[dict[str, Callable[[], Iterator[tuple[str, ...]]]]] = {
     "capabilities": _capabilities,
     "elsewhere": _elsewhere,
+    "later cases": _later,
     "frames": _frames,
     "socials": _socials,
     "fixtures": _fixtures,

@@ -73,7 +73,7 @@ def conform(
     if only_list:
         from chatkey_conform.command import listed  # noqa: PLC0415 - imports the whole suite
 
-        click.echo("\n".join(listed(words)))
+        click.echo("\n".join(listed(words, target)))
         return
     if index is not None:
         from chatkey_conform.command import write_index  # noqa: PLC0415 - imports the whole suite

@@ -24,7 +24,7 @@ from chatkey_conform.reports.exits import status
 from chatkey_conform.reports.words import headline, unjudged
 from chatkey_conform.running.outcome import Outcome, Result
 from chatkey_conform.running.runner import SMOKE, Run
-from chatkey_conform.running.scenarios import GROUP, PAGE, Selection, run_scenarios
+from chatkey_conform.running.scenarios import GROUP, PAGE, Selection, list_scenarios, run_scenarios
 from chatkey_conform.running.secrets import check_secrets
 from chatkey_conform.subject.world import World
 from chatkey_conform.suite import cases
@@ -35,6 +35,10 @@ from chatkey_peer.redaction import Masks
 from chatkey_peer.runners import harmless
 
 MOST_SHOWN = 20
+LIMITED = (
+    "Most of a whole run waits for the limit of {rate} logins a minute. If your test deployment has a higher limit, or "
+    "none, write it into [limits]: oauth_rate = 0 makes the run about four times as fast."
+)
 MARKS = {Verdict.FAILED: "failed", Verdict.ERROR: "harness", Verdict.KNOWN: "known"}
 
 
@@ -54,9 +58,17 @@ class Wanted:
         return Selection(any_widget=any_widget, smoke=self.smoke, words=self.words)
 
 
-def listed(words: str = "") -> Iterator[str]:
-    """Return one line for each case, with the id and the sentences of the case."""
-    return (f"{case.id}  {' '.join(case.sentences)}" for case in cases() if words in case.id)
+def listed(words: str = "", target: Path | None = None) -> Iterator[str]:
+    """Return one line for each case, or for each scenario if the target is a widget, with its id and its sentences."""
+    is_widget = target is not None and describes_widget(target)
+    found = list_scenarios(words) if is_widget else [case for case in cases() if words in case.id]
+    return (f"{case.id}  {' '.join(case.sentences)}" for case in found)
+
+
+def _check_words(wanted: Wanted) -> None:
+    """Raise `TargetError` if the words of `-k` select nothing."""
+    if wanted.words and not (wanted.smoke or wanted.browser or any(listed(wanted.words, wanted.target))):
+        raise TargetError(f"-k {wanted.words!r} selects no case. The option --list lists the ids of all cases")
 
 
 def chosen(wanted: Wanted) -> list[Case]:
@@ -72,6 +84,7 @@ def run(wanted: Wanted) -> Exit:
         others = [_read_report(wanted.compare)] if wanted.compare else []
         if wanted.output is not None:
             wanted.output.mkdir(parents=True, exist_ok=True)
+        _check_words(wanted)
         judge = _judge_widget if describes_widget(wanted.target) else _judge_service
         result, about = judge(wanted)
     except (TargetError, HarnessError, OSError) as error:
@@ -94,6 +107,8 @@ def _judge_service(wanted: Wanted) -> tuple[Result, About]:
     world = _opened(target)
     try:
         _say(f"{target.name} at {target.base_url}, {len(chosen(wanted))} cases …")
+        if (rate := world.limits.oauth_rate) and not wanted.smoke:
+            _say(LIMITED.format(rate=rate))
         check_secrets(world)
         result = Run(world, known, wanted.jobs, lambda outcome: _tell(outcome, world.secrets)).judge(chosen(wanted))
         grade = target.document.businesses.grade

@@ -6,6 +6,7 @@ import os
 import ssl
 import tomllib
 from dataclasses import dataclass, field, fields
+from datetime import date
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from chatkey_conform.capabilities import declared
-from chatkey_conform.data import revisions
+from chatkey_conform.data import published, revisions
 from chatkey_peer.known import KnownError, read_known
 from chatkey_protocol.limits import Limits
 from chatkey_protocol.names import REVISION
@@ -33,6 +34,7 @@ class _Base(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Service(_Base, frozen=True, kw_only=True):
     """The table [target]: the addresses of the service, and its capabilities.
 
+    Cases that were added to the revision after `date` do not count; by default, that is the day of its publication.
     Without `have`, the adapter declares the capabilities. `restart` is a command that restarts the service. It must
     exit only after the old process has ended.
     """
@@ -44,6 +46,7 @@ class Service(_Base, frozen=True, kw_only=True):
     assets_url: str = ""
     ca_file: str = ""
     revision: int = REVISION
+    date: str = ""
     restart: list[str] = []
     have: list[str] | None = None
 
@@ -121,6 +124,11 @@ class Target:
         return " ".join(part for part in (self.service.name, self.service.version) if part)
 
     @property
+    def date(self) -> str:
+        """The date after which added cases do not count."""
+        return self.service.date or published(self.service.revision)
+
+    @property
     def base_url(self) -> str:
         """The address that browsers use, without a trailing slash."""
         return self.service.base_url.rstrip("/")
@@ -188,6 +196,8 @@ def _check(document: Document) -> None:
     if service.revision not in revisions():
         known = " and ".join(map(str, revisions()))
         raise ValueError(f"target.revision is {service.revision}; write a revision that this suite scores: {known}")
+    if service.date:
+        date.fromisoformat(service.date)
     if unknown := sorted(document.limits.keys() - {field.name for field in fields(Limits)}):
         raise ValueError(f"[limits] has {unknown[0]!r}, which is not a limit of the profile")
     needed = {"prepared": businesses.prepared, "command": businesses.command, "lab": businesses.url}

@@ -19,10 +19,13 @@ from typing import Any, Final
 
 from tests.conform.changing import HERE, entries, judged_of_its_family
 
+from chatkey_conform.data import fits
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_conform.suite import cases
 
 RECORD: Final = HERE / "failing.toml"
+LONGEST: Final = 121
+"""Characters of a line, with its end. A longer list has a line for each entry."""
 ENDS: Final = "/-[,"
 """The characters after which a common beginning of several ids may end."""
 
@@ -42,16 +45,12 @@ def without() -> dict[str, str]:
 def matching(entries: Iterable[str]) -> set[str]:
     """Return the ids of the cases for which these entries are."""
     ids = [case.id for case in cases()]
-    return {name for entry in entries for name in ids if _is_for(entry, name)}
+    return {name for entry in entries for name in ids if fits(entry, name)}
 
 
 def shortened(ids: set[str]) -> list[str]:
     """Return entries for exactly these cases, as few as the common beginnings allow."""
     return sorted(_entries("", ids, {case.id for case in cases()}))
-
-
-def _is_for(entry: str, name: str) -> bool:
-    return name.startswith(entry[:-1]) if entry.endswith("*") else name == entry
 
 
 def _entries(start: str, ids: set[str], every: set[str]) -> Iterator[str]:
@@ -81,8 +80,10 @@ def record(failed: Mapping[str, set[str]]) -> None:
         new = known.get(name, set()) - taken
         taken |= new
         if new:
-            shown = "".join(f"    {json.dumps(entry, ensure_ascii=False)},\n" for entry in shortened(new))
-            lines.append(f"{json.dumps(name)} = [\n{shown}]\n")
+            shown = [json.dumps(entry, ensure_ascii=False) for entry in shortened(new)]
+            line = f"{json.dumps(name)} = [{', '.join(shown)}]\n"
+            several = "".join(f"    {entry},\n" for entry in shown)
+            lines.append(line if len(line) <= LONGEST else f"{json.dumps(name)} = [\n{several}]\n")
     head, _, rest = RECORD.read_text("utf-8").partition("[failing]\n")
     tail = rest[rest.find("[[without]]") :] if "[[without]]" in rest else ""
     RECORD.write_text(f"{head}[failing]\n{''.join(lines)}\n{tail}", "utf-8")

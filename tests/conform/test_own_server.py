@@ -122,6 +122,17 @@ def test_with_businesses_made_by_hand_nothing_fails(
     assert status(result) is not Exit.FAILED
 
 
+@pytest.mark.parametrize(("limits", "told"), [("oauth_rate = 60\ntoken_rate = 0", True), ("oauth_rate = 0", False)])
+def test_a_run_says_first_that_it_waits_for_a_limit(
+    served: Served, capsys: pytest.CaptureFixture[str], limits: str, told: bool
+) -> None:
+    target = served.by_hand(1, have=[], limits=limits, name="limited")
+
+    assert run(Wanted(target, words="the-configuration-is-answered")) is Exit.CLEAN
+
+    assert ("waits for the limit of 60 logins a minute" in capsys.readouterr().out.partition("smoke/")[0]) == told
+
+
 def test_a_wrong_secret_is_reported_before_the_smoke_test(
     served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.page import Page
 from tests.peer.rendering import rendered
 
-from chatkey_conform import command
+from chatkey_conform import command, data
 from chatkey_conform.case import Case, Family
 from chatkey_conform.cli import conform
 from chatkey_conform.command import write
@@ -203,6 +203,38 @@ def test_a_case_that_is_newer_than_the_declared_revision_does_not_count(
     assert [outcome.verdict for outcome in outcomes] == ([verdict] * 3 if verdict else own)
 
 
+@pytest.mark.parametrize(
+    ("declared", "verdict"),
+    [
+        ("revision = 2", Verdict.NOT_SCORED),
+        ('revision = 2\ndate = "2026-11-23"', Verdict.NOT_SCORED),
+        ('revision = 2\ndate = "2026-11-24"', Verdict.FAILED),
+        ("revision = 3", Verdict.FAILED),
+    ],
+)
+def test_a_case_that_was_added_to_a_published_revision_counts_from_its_date_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, declared: str, verdict: Verdict
+) -> None:
+    later = "opening/a-page-without-a-secure-origin-of-its-own-is-refused[capitals]"
+
+    def fails(_: Subject) -> None:
+        raise Broken("no")
+
+    path = tmp_path / "target.toml"
+    path.write_text(SAMPLE.read_text().replace("revision = 3 ", f"{declared}\n"))
+    monkeypatch.setenv("SHOP_SECRET", "a-secret-of-at-least-thirty-two-bytes")
+    with closing(World(read_target(path))) as world:
+        [outcome] = Run(world).judge([replace(case(later, "D-10/insecure-origin"), run=fails)]).outcomes
+
+    assert outcome.verdict is verdict
+
+
+def test_every_entry_of_the_later_cases_is_for_cases_that_exist() -> None:
+    entries = [entry for found in data.later().values() for entry in found]
+
+    assert [entry for entry in entries if not any(data.fits(entry, found.id) for found in cases())] == []
+
+
 def test_a_known_failure_that_passes_is_told() -> None:
     assert result(Verdict.PASSED, known={"4.1/no-token": "we know"}).mended == ["4.1/no-token"]
     assert result(Verdict.KNOWN, known={"4.1/no-token": "we know"}).mended == []
@@ -365,6 +397,7 @@ def test_no_secret_of_a_run_is_shown_in_any_place_of_any_report(
         ('grade = "prepared"', 'grade = "lab"', "[businesses] needs url"),
         ('grade = "prepared"', 'grade = "magic"', "grade"),
         ("revision = 3 ", "revision = 9 ", "write a revision that this suite scores: 2 and 3"),
+        ("revision = 3 ", 'date = "soon" ', "soon"),
         ("revision = 3 ", "revision = 1 ", "write a revision that this suite scores: 2 and 3"),
         ('base_url = "http://localhost:8800"', 'base_url = "localhost"', "target.base_url is 'localhost'; write"),
         ('name = "My chat service"', 'nam = "x"', "nam"),
@@ -390,9 +423,10 @@ def test_a_run_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.Mo
     without_secret = CliRunner().invoke(conform, [str(path)])
     monkeypatch.setenv("SHOP_SECRET", "k" * 32)
 
-    nobody = CliRunner().invoke(conform, [str(path)])
+    nobody, nothing = (CliRunner().invoke(conform, [str(path), *options]) for options in ([], ["-k", "zzzz"]))
 
-    assert without_secret.exit_code == nobody.exit_code == Exit.NOT_STARTED
+    assert without_secret.exit_code == nobody.exit_code == nothing.exit_code == Exit.NOT_STARTED
+    assert "-k 'zzzz' selects no case" in nothing.stderr
     assert "SHOP_SECRET" in without_secret.stderr
     assert "No response from http://localhost:1" in nobody.stderr
 

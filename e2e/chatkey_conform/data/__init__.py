@@ -69,6 +69,37 @@ def _revisions() -> dict[str, dict[str, list[str]]]:
 
 
 @cache
+def later() -> dict[str, list[str]]:
+    """Return the entries for the cases that were added after their revision was published, by the date.
+
+    An entry is the id of a case, or the beginning of several ids with `*`.
+    """
+    found: dict[str, list[str]] = _later()["added"]
+    return found
+
+
+@cache
+def added_on(case: str) -> str:
+    """Return the date on which a case was added to a published revision, or an empty text for all other cases."""
+    return next((date for date, entries in later().items() if any(fits(entry, case) for entry in entries)), "")
+
+
+def published(revision: int) -> str:
+    """Return the date on which a revision of the profile was published."""
+    return str(_later()["published"][str(revision)])
+
+
+def fits(entry: str, case: str) -> bool:
+    """Return whether an entry, which may end with `*`, is for a case."""
+    return case.startswith(entry[:-1]) if entry.endswith("*") else case == entry
+
+
+@cache
+def _later() -> dict[str, Any]:
+    return tomllib.loads((HERE / "later.toml").read_text("utf-8"))
+
+
+@cache
 def _document() -> dict[str, Any]:
     return tomllib.loads((HERE / "scored.toml").read_text("utf-8"))
 

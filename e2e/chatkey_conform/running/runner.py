@@ -10,7 +10,7 @@ from typing import Final
 
 from chatkey_conform.capabilities import CAPABILITIES, NotApplicable
 from chatkey_conform.case import Case
-from chatkey_conform.data import scored
+from chatkey_conform.data import added_on, scored
 from chatkey_conform.grades.business import HarnessError
 from chatkey_conform.judging.transcript import Step
 from chatkey_conform.judging.verdict import Broken, OtherLimit, OtherRefusal, Verdict
@@ -80,8 +80,8 @@ class Run:
             reason, steps = subject.transcript.masked(reason), tuple(subject.transcript.steps)
         if verdict is Verdict.FAILED and (why := self._why_known(case)):
             verdict, reason = Verdict.KNOWN, f"{why} ({reason})"
-        if verdict in JUDGED_LATER and case.since > self.world.target.service.revision:
-            verdict, reason = Verdict.NOT_SCORED, f"scored from revision {case.since} on; {reason or 'passed'}"
+        if verdict in JUDGED_LATER and (since := self._counts_from(case)):
+            verdict, reason = Verdict.NOT_SCORED, f"scored from {since} on; {reason or 'passed'}"
         return Outcome(case, verdict, reason, steps, time.monotonic() - begun, refusal=refusal)
 
     def _verdict(self, case: Case, subject: Subject) -> tuple[Verdict, str, OtherRefusal | None]:
@@ -93,6 +93,8 @@ class Run:
                 subject.close()
         except Broken as broken:
             return Verdict.FAILED, str(broken), broken if isinstance(broken, OtherRefusal) else None
+        except RecursionError:
+            return Verdict.FAILED, "The service sent JSON that is nested too deeply to be read", None
         except (NotApplicable, OtherLimit) as missing:
             return Verdict.NOT_APPLICABLE, str(missing), None
         except HarnessError as error:
@@ -100,6 +102,14 @@ class Run:
         except Exception as error:  # noqa: BLE001 - the suite's own mistake, which must not count against a target
             return Verdict.ERROR, f"an error in the suite: {type(error).__name__}: {error}", None
         return Verdict.PASSED, "", None
+
+    def _counts_from(self, case: Case) -> str:
+        """Return the revision or the date from which on a case counts, if it does not count for this target."""
+        target = self.world.target
+        if case.since > target.service.revision:
+            return f"revision {case.since}"
+        added = added_on(case.id)
+        return added if added > target.date else ""
 
     def _why_known(self, case: Case) -> str:
         return next((self.known[name] for name in sorted(names_of(case)) if name in self.known), "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -18,6 +17,7 @@ from chatkey_conform.grades.business import Business, HarnessError
 from chatkey_conform.judging.transcript import Transcript
 from chatkey_conform.judging.verdict import Broken, OtherLimit
 from chatkey_conform.subject.answer import Answer
+from chatkey_conform.subject.hurry import SLOWEST, within
 from chatkey_conform.subject.peer import WAIT, Ended, Peer
 from chatkey_conform.subject.shop import Shop
 from chatkey_conform.subject.world import World
@@ -143,11 +143,11 @@ class Subject:
         given: Any = {"headers": dict(headers or {}), "content": content}
         try:
             try:
-                got = self.world.http.request(method, address, **given)
+                got = self.world.request(method, address, **given)
             except CLOSED_MEANWHILE:
                 self.transcript.note(asked, "the connection was closed; sent again on a new one")
                 with self.world.client() as fresh:
-                    got = fresh.request(method, address, **given)
+                    got = self.world.request(method, address, fresh, **given)
         except httpx.HTTPError as error:
             self.transcript.note(asked, f"no response: {error}")
             raise Broken(f"The {method} request got no response: {type(error).__name__}") from None
@@ -163,13 +163,17 @@ class Subject:
             connection = http.client.HTTPSConnection(host, base.port or 443, timeout=WAIT, context=self.world.trust)
         else:
             connection = http.client.HTTPConnection(host, base.port or 80, timeout=WAIT)
-        try:
+
+        def exchange() -> tuple[http.client.HTTPResponse, bytes]:
             connection.putrequest(method, base.path + target, skip_accept_encoding=True)
             connection.putheader("Connection", "close")
             connection.endheaders()
             got = connection.getresponse()
-            body = got.read()
-        except (OSError, http.client.HTTPException, ssl.SSLError) as error:
+            return got, got.read()
+
+        try:
+            got, body = within(SLOWEST, exchange)
+        except (OSError, http.client.HTTPException, httpx.ReadTimeout) as error:
             self.transcript.note(f"{method} {target}", f"no response: {error}")
             raise Broken(f"The {method} request got no response: {type(error).__name__}") from None
         finally:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
+from http import HTTPStatus
 from http.cookiejar import DefaultCookiePolicy
+from threading import RLock
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -17,6 +19,7 @@ from chatkey_conform.grades.business import Business, Businesses, HarnessError
 from chatkey_conform.grades.opening import businesses_of, capabilities_of
 from chatkey_conform.judging.verdict import Broken
 from chatkey_conform.subject.answer import Answer
+from chatkey_conform.subject.hurry import SLOWEST, within
 from chatkey_conform.subject.pace import Pace
 from chatkey_conform.subject.peer import Patience
 from chatkey_conform.target import Target
@@ -44,7 +47,7 @@ class World:
         self.skew: float | None = None
         self.offset = 0.0
         self._of_logins, self._of_others = Pace(), Pace()
-        self._lock = threading.RLock()
+        self._lock = RLock()
         self._shared: list[Business] = []
         self._socket_uri = ""
 
@@ -54,12 +57,24 @@ class World:
         client.cookies.jar.set_policy(DefaultCookiePolicy(allowed_domains=()))
         return client
 
+    def request(self, method: str, address: str, client: httpx.Client | None = None, **given: Any) -> httpx.Response:
+        """Send a request, and return the whole response. Raises `httpx.HTTPError`, also if a service only drips."""
+        return within(SLOWEST, partial((client or self.http).request, method, address, **given))
+
     def reach(self) -> None:
-        """Send a request to the base address, and accept any response. Raises `HarnessError` without a response."""
+        """Ask for the configuration of a business. Raises `HarnessError` if no service of the profile answers.
+
+        The answer may be wrong in any other way, which is for the cases to judge.
+        """
+        address = f"{self.target.local_url}/v1/public/provider/{self.shared(0).id}"
         try:
-            self.http.get(f"{self.target.local_url}/v1/public")
+            got = self.request("GET", address)
         except httpx.HTTPError as error:
             raise HarnessError(f"No response from {self.target.local_url}: {error}.") from None
+        if got.status_code == HTTPStatus.NOT_FOUND and self.businesses.prepared():
+            raise HarnessError(f"{address} is answered with 404. Check the id of the business, base_url and local_url.")
+        if not got.content.lstrip().startswith(b"{") and got.status_code != HTTPStatus.TOO_MANY_REQUESTS:
+            raise HarnessError(f"{address} is answered without JSON. Check base_url and local_url.")
 
     def close(self) -> None:
         """Delete the businesses that were created, and close the connections."""
@@ -154,7 +169,7 @@ class World:
         path = f"/v1/public/provider/{self.shared(0).id}"
 
         def send() -> Answer:
-            got = self.http.get(self.target.local_url + path)
+            got = self.request("GET", self.target.local_url + path)
             return Answer(f"GET {path}", got.status_code, got.headers, got.content)
 
         try:

@@ -27,7 +27,7 @@ CALL_ID: Final = "5f0c2d1e-0000-4000-8000-000000000009"
 judges = partial(FAMILY.judges, since=SINCE, needs=NEEDS)
 
 
-@judges(RELAY)
+@FAMILY.judges(RELAY, since=SINCE, needs=["calls"])
 def ready_names_the_revision(subject: Subject) -> None:
     """Widgets send signals only to a service whose `ready` names revision 3 or a later one."""
     shop = subject.shop()
