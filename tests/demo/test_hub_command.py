@@ -23,15 +23,6 @@ from chatkey_stack.ports import LOOPBACK
 from chatkey_stack.tls import Certificates, trust
 
 
-def test_the_options_are_explained() -> None:
-    shown = " ".join(CliRunner().invoke(demo, ["--help"]).output.split())
-
-    for option in ("--tls", "--port", "--no-browser"):
-        assert option in shown
-    assert "[default: 8800;" in shown
-    assert "+11 to +14" in shown
-
-
 def test_a_busy_port_is_one_sentence_and_no_traceback() -> None:
     with socket.create_server((LOOPBACK, 0)) as listener:
         port = listener.getsockname()[1]
@@ -101,10 +92,6 @@ def test_the_terminal_shows_addresses_passwords_and_how_to_stop() -> None:
         assert words in shown
     assert "Ctrl-C stops the demo" in shown
     assert "ready" not in shown
-
-
-def test_a_pipe_gets_the_line_every_server_says() -> None:
-    assert said(running()).startswith("ready http://localhost:8800\n")
 
 
 def test_over_tls_the_terminal_says_how_to_trust_the_certificates() -> None:
@@ -182,11 +169,6 @@ def test_over_tls_without_any_browser_people_are_told_what_to_do(monkeypatch: py
 )
 def test_a_screen_is_found_where_windows_can_open(environ: dict[str, str], platform: str, *, expected: bool) -> None:
     assert window.has_screen(environ, platform) is expected
-
-
-def test_without_a_wanted_browser_there_is_no_message_about_it() -> None:
-    with window.window(wanted=False, tls=True) as shown:
-        assert shown == window.Window()
 
 
 def test_it_starts_over_tls_with_a_ca_to_trust_and_ends_cleanly_at_ctrl_c() -> None:
