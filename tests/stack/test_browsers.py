@@ -1,156 +1,153 @@
-"""Tests how a browser is chosen: the documented order, and an error if there is no browser."""
+"""Tests how a browser is chosen and installed: the documented order, and an error if there is no browser."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from chatkey_stack.browsers import REALISTIC, Found, Kind, NoBrowserError, find, kind_of, launch_options
+from chatkey_stack.browsers import (
+    NO_BROWSER,
+    REALISTIC,
+    Found,
+    Kind,
+    NoBrowserError,
+    command,
+    find,
+    kind_of,
+    launch_options,
+)
+from chatkey_stack.browsers.install import install
 from chatkey_stack.browsers.launch import CALM, FAKE_MICROPHONE_OF_FIREFOX
 from chatkey_stack.browsers.search import Machine, oldest_firefox
 
-PLAYWRIGHTS = Path("/playwright/chrome")
-OWN: dict[Kind, Path] = {
-    "chromium": PLAYWRIGHTS,
-    "firefox": Path("/playwright/firefox"),
-    "webkit": Path("/playwright/webkit"),
-}
+OWN: dict[Kind, Path] = {kind: Path(f"/playwright/{kind}") for kind in ("chromium", "firefox", "webkit")}
+INSTALLED, MADE, NAMED = "installed on this machine", "installed by Playwright", "CHATKEY_BROWSER"
+PLAYWRIGHT, APT = "install chromium", "/usr/bin/apt-get"
+Commands = dict[str, str]
 
 
-class Commands:
-    """A replacement for running commands. It records each command, and reports whether the command fails."""
+class Shelf:
+    """What is on a machine, and what can be installed there: Playwright's builds, and Debian packages.
 
-    def __init__(self, succeed: bool) -> None:
+    `here` are commands and files that are there, and `packages` are the commands that packages provide.
+    """
+
+    def __init__(
+        self,
+        here: Commands | None = None,
+        *,
+        has_playwrights: bool = False,
+        version: int | None = 143,
+        expired: str | None = None,
+        **packages: str | None,
+    ) -> None:
+        self.version = version
         self.ran: list[str] = []
-        self._succeed = succeed
+        self._here = here or {}
+        self._expired = expired
+        self._has_playwrights = has_playwrights
+        self._packages = {name.replace("_", "-"): command for name, command in packages.items() if command}
 
-    def __call__(self, command: list[str], seconds: float) -> str | None:
+    def run(self, command: list[str], seconds: float) -> str | None:
+        """Record a command, and return why the command fails, if it does."""
         self.ran.append(" ".join(command[-2:]))
-        return None if self._succeed else "no network"
+        if "playwright" in command:
+            return None if self._has_playwrights else "there is no network"
+        if command[-1] == "update":
+            return self._expired
+        return None if command[-1] in self._packages else f"E: Unable to locate package {command[-1]}"
+
+    def which(self, name: str) -> str | None:
+        """Find `apt-get`, the commands that are here, and those of installed packages."""
+        installed = f"--no-install-recommends {name}" in self.ran
+        return APT if name == "apt-get" else self._here.get(name) or (self._packages.get(name) if installed else None)
+
+    def is_file(self, path: str) -> bool:
+        """Find files that are here, and Playwright's builds after their installation."""
+        is_installed = self._has_playwrights and f"install {Path(path).name}" in self.ran
+        return path in self._here.values() or (is_installed and Path(path) in OWN.values())
+
+    def machine(self, wanted: str = "", *, is_root: bool = True) -> Machine:
+        """Return the machine whose owner wants this browser."""
+        environ = {"CHATKEY_BROWSER": wanted}
+        return Machine(environ, OWN, self.which, self.is_file, self.run, is_root, lambda _: self.version)
 
 
-@pytest.fixture
-def bare() -> Machine:
-    """A machine without a browser, on which none can be installed."""
-    return Machine(
-        environ={},
-        own=OWN,
-        which=lambda name: None,
-        is_file=lambda path: False,
-        run=Commands(succeed=False),
-        is_root=False,
-        version=lambda executable: 143,
-    )
+OWN_CHROMIUM, OWN_FIREFOX = ({kind: str(OWN[kind])} for kind in ("chromium", "firefox"))
+DEBIANS = {"firefox-esr": "/usr/bin/firefox-esr"}
 
 
-def has(*files: str) -> Callable[[str], bool]:
-    return lambda path: path in files
+@pytest.mark.parametrize(
+    ("wanted", "here", "found"),
+    [
+        ("/my/chrome", OWN_CHROMIUM | {"mine": "/my/chrome"}, Found("chromium", "/my/chrome", NAMED)),
+        ("firefox-esr", DEBIANS, Found("firefox", DEBIANS["firefox-esr"], NAMED)),
+        ("", {"own": str(OWN["chromium"]), "chromium": "/usr/bin/chromium"}, Found("chromium", None, MADE)),
+        ("firefox", OWN_FIREFOX | {"firefox-esr": "/usr/bin/firefox-esr"}, Found("firefox", None, MADE)),
+        (str(OWN["firefox"]), OWN_FIREFOX, Found("firefox", None, NAMED)),
+        ("firefox", DEBIANS | {"firefox": "/bin/firefox"}, Found("firefox", DEBIANS["firefox-esr"], INSTALLED)),
+        ("firefox", {"firefox": "/bin/firefox", "chromium": "/c"}, Found("firefox", "/bin/firefox", INSTALLED)),
+    ],
+    ids=["named file", "named command", "Playwright's", "Playwright's of a kind", "its path", "ESR", "not ESR"],
+)
+def test_the_first_browser_in_the_documented_order_is_used(wanted: str, here: Commands, found: Found) -> None:
+    assert find(Shelf(here).machine(wanted)) == found
 
 
-def knows(**commands: str) -> Callable[[str], str | None]:
-    return lambda name: commands.get(name.replace("-", "_"))
+@pytest.mark.parametrize(
+    ("wanted", "here", "said"),
+    [
+        ("/nope", OWN_CHROMIUM, "CHATKEY_BROWSER is '/nope', which is neither a file nor a command"),
+        ("", {}, r"^No Chromium .* Install one: `chatkey browser .* chromium`, or set"),
+        ("firefox", {"chromium": "/c"}, r"No Firefox .* --install firefox`, .*CHATKEY_BROWSER=/path/to/firefox"),
+        ("webkit", {"webkit": "/w"}, r"--install webkit`. Playwright can drive only its own build, not Safari"),
+        *(
+            (wanted, DEBIANS, r"/usr/bin/firefox-esr is version 140; Playwright can drive 143 and newer\. Install one:")
+            for wanted in ("firefox", "firefox-esr")
+        ),
+    ],
+)
+def test_without_a_usable_browser_the_message_says_what_to_do_and_nothing_is_installed(
+    wanted: str, here: Commands, said: str
+) -> None:
+    """Debian's Firefox may be too old. Playwright's own error would only mention `network.addDataCollector`."""
+    shelf = Shelf(here, has_playwrights=True, version=140)
+
+    with pytest.raises(NoBrowserError, match=said):
+        find(shelf.machine(wanted))
+
+    assert shelf.ran == []
 
 
-def test_a_named_browser_is_used_before_any_other(bare: Machine) -> None:
-    machine = replace(bare, environ={"CHATKEY_BROWSER": "/my/chrome"}, is_file=has("/my/chrome", str(PLAYWRIGHTS)))
+def test_a_firefox_that_only_an_older_playwright_can_drive_is_told_with_this_version() -> None:
+    old = replace(Shelf(DEBIANS, version=153).machine("firefox"), oldest_firefox=oldest_firefox("1.65.2"))
 
-    assert find(machine) == Found("chromium", "/my/chrome", "CHATKEY_BROWSER")
-
-
-def test_a_named_command_is_found_on_the_path(bare: Machine) -> None:
-    machine = replace(bare, environ={"CHATKEY_BROWSER": "firefox-esr"}, which=knows(firefox_esr="/usr/bin/firefox-esr"))
-
-    assert find(machine) == Found("firefox", "/usr/bin/firefox-esr", "CHATKEY_BROWSER")
+    with pytest.raises(
+        NoBrowserError, match=r"version 153; .* 154 and newer\. .*`pip install 'playwright<1\.65'`\. Install"
+    ):
+        find(old)
 
 
-def test_a_missing_named_browser_is_an_error_even_if_there_are_others(bare: Machine) -> None:
-    machine = replace(bare, environ={"CHATKEY_BROWSER": "/nope"}, is_file=has(str(PLAYWRIGHTS)))
+def test_a_newer_firefox_beside_an_old_one_is_taken() -> None:
+    """A Firefox that does not report its version counts as newer."""
+    versions = {"/usr/bin/firefox-esr": 140, "/usr/bin/firefox": None}
+    both = Shelf(DEBIANS | {"firefox": "/usr/bin/firefox"}).machine("firefox")
 
-    with pytest.raises(NoBrowserError, match="CHATKEY_BROWSER is '/nope', which is neither a file nor a command"):
-        find(machine)
-
-
-def test_playwrights_browser_is_used_before_the_systems(bare: Machine) -> None:
-    machine = replace(bare, is_file=has(str(PLAYWRIGHTS)), which=knows(chromium="/usr/bin/chromium"))
-
-    assert find(machine) == Found("chromium", None, "installed by Playwright")
+    assert find(replace(both, version=versions.__getitem__)).executable == "/usr/bin/firefox"
 
 
-def test_without_any_browser_the_message_says_what_to_do(bare: Machine) -> None:
-    with pytest.raises(NoBrowserError, match=r"^No Chromium .* Install one: `chatkey browser .* chromium`, or set"):
-        find(bare)
+def test_the_version_of_a_browser_is_read_from_its_output(tmp_path: Path) -> None:
+    """A browser that reports no version is used anyway."""
+    silent, old = tmp_path / "silent", tmp_path / "old"
+    silent.write_text("#!/bin/sh\n")
+    old.write_text("#!/bin/sh\necho Mozilla Firefox 140.5.0esr\n")
+    for each in (silent, old):
+        each.chmod(0o755)
 
+    versions = [Machine({}, OWN).version(str(each)) for each in (silent, old, tmp_path / "nowhere")]
 
-def test_looking_for_a_browser_installs_nothing(bare: Machine) -> None:
-    commands = Commands(succeed=True)
-    machine = replace(bare, run=commands, which=knows(apt_get="/usr/bin/apt-get"), is_root=True)
-
-    with pytest.raises(NoBrowserError):
-        find(machine)
-
-    assert commands.ran == []
-
-
-def test_the_ca_is_trusted_by_key_and_no_other_error_is_ignored() -> None:
-    args = launch_options(Found("chromium", None, ""), trusted_spki="abc=")["args"]
-
-    assert "--ignore-certificate-errors-spki-list=abc=" in args
-    assert "--ignore-certificate-errors" not in args
-
-
-def test_debians_headless_shell_is_used_unless_headed(bare: Machine) -> None:
-    found = find(replace(bare, which=knows(chromium="/bin/chromium", chromium_headless_shell="/bin/shell")))
-
-    assert launch_options(found)["executable_path"] == "/bin/shell"
-    assert launch_options(found, {"headless": False})["executable_path"] == "/bin/chromium"
-    assert launch_options(found, REALISTIC)["executable_path"] == "/bin/chromium"
-    assert str(found) == "/bin/chromium, /bin/shell (installed on this machine)"
-
-
-def test_the_headless_shell_is_only_used_with_debians_chromium(bare: Machine) -> None:
-    found = find(replace(bare, which=knows(google_chrome="/bin/chrome", chromium_headless_shell="/bin/shell")))
-
-    assert launch_options(found)["executable_path"] == "/bin/chrome"
-
-
-def test_the_realistic_profile_removes_playwrights_conveniences() -> None:
-    found = Found("chromium", None, "")
-
-    realistic = launch_options(found, REALISTIC)
-
-    assert "--disable-popup-blocking" in realistic["ignore_default_args"]
-    assert "ignore_default_args" not in launch_options(found)
-
-
-def test_a_firefox_of_the_system_is_driven_through_webdriver_bidi() -> None:
-    options = launch_options(Found("firefox", "/usr/bin/firefox-esr", ""))
-
-    assert (options["executable_path"], options["channel"]) == ("/usr/bin/firefox-esr", "moz-firefox")
-
-
-@pytest.mark.parametrize("kind", ["firefox", "webkit"])
-def test_builds_of_playwright_are_driven_by_its_own_protocol(kind: Kind) -> None:
-    options = launch_options(Found(kind, None, ""))
-
-    assert (options["executable_path"], options.get("channel")) == (None, None)
-
-
-def test_a_firefox_shows_no_animations_unless_it_is_a_realistic_one() -> None:
-    found = Found("firefox", None, "")
-
-    assert launch_options(found)["firefox_user_prefs"] == CALM | FAKE_MICROPHONE_OF_FIREFOX
-    assert "ui.prefersReducedMotion" not in launch_options(found, REALISTIC)["firefox_user_prefs"]
-
-
-def test_a_realistic_firefox_has_its_popup_blocker_and_slow_timers_back() -> None:
-    prefs = launch_options(Found("firefox", None, ""), REALISTIC)["firefox_user_prefs"]
-
-    assert prefs["dom.disable_open_during_load"] is True
-    assert prefs["dom.min_background_timeout_value"] == 1000
-
-
-# kinds
+    assert versions == [None, 140, None]
 
 
 @pytest.mark.parametrize(
@@ -167,95 +164,126 @@ def test_the_kind_of_a_browser_follows_from_its_name_or_path(wanted: str, kind: 
     assert kind_of(wanted) == kind
 
 
-def test_the_name_of_a_kind_prefers_playwrights_browser(bare: Machine) -> None:
-    machine = replace(
-        bare,
-        environ={"CHATKEY_BROWSER": "firefox"},
-        is_file=has(str(OWN["firefox"]), str(PLAYWRIGHTS)),
-        which=knows(firefox="/usr/bin/firefox"),
-    )
-
-    assert find(machine) == Found("firefox", None, "installed by Playwright")
+# how a browser is launched
 
 
-def test_the_path_of_playwrights_browser_is_driven_by_its_own_protocol(bare: Machine) -> None:
-    own = str(OWN["firefox"])
-    machine = replace(bare, environ={"CHATKEY_BROWSER": own}, is_file=has(own))
+def test_the_ca_is_trusted_by_key_and_no_other_error_is_ignored() -> None:
+    args = launch_options(Found("chromium", None, ""), trusted_spki="abc=")["args"]
 
-    assert find(machine) == Found("firefox", None, "CHATKEY_BROWSER")
+    assert "--ignore-certificate-errors-spki-list=abc=" in args
+    assert "--ignore-certificate-errors" not in args
+
+
+@pytest.mark.parametrize(("name", "shell"), [("chromium", "/bin/shell"), ("google-chrome", "/bin/google-chrome")])
+def test_debians_headless_shell_is_used_with_debians_chromium_unless_headed(name: str, shell: str) -> None:
+    found = find(Shelf({name: f"/bin/{name}", "chromium-headless-shell": "/bin/shell"}).machine())
+
+    assert launch_options(found)["executable_path"] == shell
+    assert launch_options(found, {"headless": False})["executable_path"] == f"/bin/{name}"
+    assert launch_options(found, REALISTIC)["executable_path"] == f"/bin/{name}"
+
+
+def test_the_realistic_profile_removes_playwrights_conveniences() -> None:
+    chromium, firefox = (launch_options(Found(kind, None, ""), REALISTIC) for kind in ("chromium", "firefox"))
+
+    assert "--disable-popup-blocking" in chromium["ignore_default_args"]
+    assert "ui.prefersReducedMotion" not in firefox["firefox_user_prefs"]
+    assert firefox["firefox_user_prefs"]["dom.disable_open_during_load"] is True
+    assert firefox["firefox_user_prefs"]["dom.min_background_timeout_value"] == 1000
+
+
+def test_other_profiles_have_calm_pages_and_a_microphone() -> None:
+    assert "ignore_default_args" not in launch_options(Found("chromium", None, ""))
+    assert launch_options(Found("firefox", None, ""))["firefox_user_prefs"] == CALM | FAKE_MICROPHONE_OF_FIREFOX
 
 
 @pytest.mark.parametrize(
-    ("names", "path"),
+    ("found", "channel"),
     [
-        ({"firefox": "/usr/bin/firefox", "firefox_esr": "/usr/bin/firefox-esr"}, "/usr/bin/firefox-esr"),
-        ({"firefox": "/usr/bin/firefox"}, "/usr/bin/firefox"),
+        (Found("firefox", "/usr/bin/firefox-esr", ""), "moz-firefox"),
+        (Found("firefox", None, ""), None),
+        (Found("webkit", None, ""), None),
     ],
 )
-def test_a_firefox_of_the_system_is_found(bare: Machine, names: dict[str, str], path: str) -> None:
-    environ = {**bare.environ, "CHATKEY_BROWSER": "firefox"}
-    machine = replace(bare, environ=environ, which=knows(**names, chromium="/usr/bin/chromium"))
+def test_only_a_firefox_of_the_system_is_driven_through_webdriver_bidi(found: Found, channel: str | None) -> None:
+    options = launch_options(found)
 
-    assert find(machine) == Found("firefox", path, "installed on this machine")
-
-
-def test_without_a_firefox_the_message_says_what_to_do_about_it(bare: Machine) -> None:
-    machine = replace(bare, environ={**bare.environ, "CHATKEY_BROWSER": "firefox"}, which=knows(chromium="/chromium"))
-
-    with pytest.raises(NoBrowserError, match=r"No Firefox .* --install firefox`, .*CHATKEY_BROWSER=/path/to/firefox"):
-        find(machine)
+    assert (options["executable_path"], options.get("channel")) == (found.executable, channel)
 
 
-def test_a_firefox_that_is_too_old_is_told_with_the_line_to_type(bare: Machine) -> None:
-    """Debian's Firefox may be too old. Playwright's own error would only mention `network.addDataCollector`."""
-    old = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr"), version=lambda executable: 140)
-    said = r"The Firefox at /usr/bin/firefox-esr is version 140; Playwright can drive 143 and newer\. Install one:"
-
-    for wanted in ("firefox", "firefox-esr"):
-        with pytest.raises(NoBrowserError, match=said):
-            find(replace(old, environ={"CHATKEY_BROWSER": wanted}))
+# how a browser is installed
 
 
-def test_a_firefox_that_only_an_older_playwright_can_drive_is_told_with_this_version(bare: Machine) -> None:
-    old = replace(
-        bare,
-        environ={"CHATKEY_BROWSER": "firefox"},
-        which=knows(firefox_esr="/usr/bin/firefox-esr"),
-        version=lambda executable: 153,
-        oldest_firefox=oldest_firefox("1.65.2"),
-    )
-
-    with pytest.raises(
-        NoBrowserError, match=r"version 153; .* 154 and newer\. .*`pip install 'playwright<1\.65'`\. Install"
-    ):
-        find(old)
-
-
-def test_a_newer_firefox_beside_an_old_one_is_taken(bare: Machine) -> None:
-    """A Firefox that does not report its version counts as newer."""
-    versions = {"/usr/bin/firefox-esr": 140, "/usr/bin/firefox": None}
-    both = replace(bare, which=knows(firefox_esr="/usr/bin/firefox-esr", firefox="/usr/bin/firefox"))
-
-    found = find(replace(both, environ={"CHATKEY_BROWSER": "firefox"}, version=versions.__getitem__))
-
-    assert found.executable == "/usr/bin/firefox"
-
-
-def test_the_version_of_a_browser_is_read_from_its_output(bare: Machine, tmp_path: Path) -> None:
-    """A browser that reports no version is used anyway."""
-    silent, old = tmp_path / "silent", tmp_path / "old"
-    silent.write_text("#!/bin/sh\n")
-    old.write_text("#!/bin/sh\necho Mozilla Firefox 140.5.0esr\n")
-    for each in (silent, old):
-        each.chmod(0o755)
-
-    versions = [Machine({}, OWN).version(str(each)) for each in (silent, old, tmp_path / "nowhere")]
-
-    assert versions == [None, 140, None]
+@pytest.mark.parametrize(
+    ("shelf", "wanted", "found", "ran"),
+    [
+        (Shelf(has_playwrights=True, chromium="/c"), "", Found("chromium", None, MADE), [PLAYWRIGHT]),
+        (Shelf({"chrome": "/bin/chrome"}, has_playwrights=True), "", Found("chromium", "/bin/chrome", INSTALLED), []),
+        *(
+            (
+                Shelf(chromium="/bin/chromium", chromium_headless_shell=shell, expired=expired),
+                "",
+                Found("chromium", "/bin/chromium", INSTALLED, shell),
+                [
+                    PLAYWRIGHT,
+                    f"{APT} update",
+                    "--no-install-recommends chromium",
+                    "--no-install-recommends chromium-headless-shell",
+                ],
+            )
+            for shell, expired in ((None, None), ("/shell", None), (None, "E: Release file is expired"))
+        ),
+        (
+            Shelf(firefox_esr="/firefox"),
+            "firefox",
+            Found("firefox", "/firefox", INSTALLED),
+            ["install firefox", f"{APT} update", "--no-install-recommends firefox-esr"],
+        ),
+    ],
+    ids=["Playwright's", "none", "Debian's", "with its shell", "with an old list", "Firefox"],
+)
+def test_playwrights_browser_is_installed_before_debians_and_none_if_there_is_one(
+    shelf: Shelf, wanted: str, found: Found, ran: list[str]
+) -> None:
+    assert install(shelf.machine(wanted)) == found
+    assert shelf.ran == ran
 
 
-def test_only_playwrights_webkit_is_used(bare: Machine) -> None:
-    environ = {**bare.environ, "CHATKEY_BROWSER": "webkit"}
+@pytest.mark.parametrize(
+    ("shelf", "wanted", "is_root", "said"),
+    [
+        (Shelf(), "", True, r"playwright install chromium` failed: there is no network\. `.* chromium` failed: E: Una"),
+        (Shelf(), "firefox", False, r"Only root can install Debian's package\. Set CHATKEY_BROWSER=/path/to/firefox"),
+        (Shelf(), "webkit", True, r"install webkit` failed: .* There is no other build that Playwright can drive\. S"),
+        (Shelf(expired="E: Expired"), "", True, r"update` failed: E: Expired\. `.* failed: E: Unable to"),
+        (Shelf(version=140, firefox_esr="/f"), "firefox", True, "The Firefox at /f is version 140; .* could be insta"),
+        (Shelf(has_playwrights=True), "/nope", True, "CHATKEY_BROWSER is '/nope', which is neither a file nor a comma"),
+    ],
+)
+def test_a_failed_installation_is_reported_with_what_was_tried(
+    shelf: Shelf, wanted: str, is_root: bool, said: str
+) -> None:
+    with pytest.raises(NoBrowserError, match=said):
+        install(shelf.machine(wanted, is_root=is_root))
 
-    with pytest.raises(NoBrowserError, match=r"--install webkit`. Playwright can drive only its own build, not Safari"):
-        find(replace(bare, environ=environ, which=lambda name: f"/usr/bin/{name}"))
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "output", "said"),
+    [
+        ([], NO_BROWSER, "", "Error: No Chromium was found. Install one: `chatkey browser --install chromium`, or "),
+        (["--install"], 0, "found /usr/bin/chromium (installed on this machine)\n", ""),
+        (["firefox", "--install"], NO_BROWSER, "", "-m playwright install firefox` failed: there is no network"),
+    ],
+)
+def test_the_command_installs_only_on_request(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], status: int, output: str, said: str
+) -> None:
+    shelf = Shelf(chromium="/usr/bin/chromium")
+    monkeypatch.setattr(command, "machine", lambda _, environ: shelf.machine(environ.get("CHATKEY_BROWSER", "")))
+    monkeypatch.delenv("CHATKEY_BROWSER", raising=False)
+
+    done = CliRunner().invoke(command.browser, arguments)
+
+    assert (done.exit_code, done.stdout) == (status, output)
+    assert said in done.stderr
+    assert bool(shelf.ran) is bool(arguments)

@@ -177,17 +177,6 @@ async def test_a_frame_of_either_end_ends_the_socket_with_the_code_of_a_rule(run
         assert await closing(browser) == (1012, "front")
 
 
-async def test_a_frame_that_is_dropped_is_missing_and_the_next_comes(running: Running) -> None:
-    await running.arm(where="ping", action="drop")
-
-    async with running.open() as browser:
-        for number in (1, 2):
-            await browser.send(json.dumps({"type": "ping", "number": number}))
-        heard = [json.loads(await browser.recv()) for _ in range(2)]
-
-    assert heard == [{"type": "hello"}, {"type": "ping", "number": 2}]
-
-
 @pytest.mark.parametrize(("action", "ending"), [("status", 503), ("close", 1013)])
 async def test_a_rule_applies_to_a_handshake(running: Running, action: str, ending: int) -> None:
     await running.arm(where="/v1/socket", action=action)
@@ -200,14 +189,3 @@ async def test_a_rule_applies_to_a_handshake(running: Running, action: str, endi
         async with running.open() as browser:
             assert (await closing(browser))[0] == ending
     assert running.seen == []
-
-
-async def test_a_disarmed_rule_does_not_act_and_a_frame_has_no_status(running: Running) -> None:
-    await running.arm(where="/v1/x", action="status")
-    await running.control.delete("/lab/faults")
-
-    refused = await running.control.post("/lab/faults", json={"where": "ping", "action": "status"})
-
-    assert (await get(running, "/v1/x")).status_code == 207
-    assert refused.status_code == 400
-    assert "a frame has no status" in refused.text

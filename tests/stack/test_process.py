@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -39,54 +38,35 @@ def test_a_child_that_says_ready_runs_until_the_block_ends(make_process: MakePro
     assert child.output() == "one\nready http://x\n" == (tmp_path / "child.log").read_text()
 
 
-def test_output_can_be_read_from_a_mark_on(make_process: MakeProcess) -> None:
-    child = make_process(SERVES)
-
-    with child:
-        mark = child.mark
-
-    assert mark == 2
-    assert child.output(since=1) == "ready http://x\n"
-    assert not child.output(since=mark)
+PRINTS_AND_WAITS = "import signal; print('still thinking', flush=True); signal.pause()"
+CLOSES_FIRST = "import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)"
+"""A child process closes its output shortly before it exits. The test prolongs this interval."""
 
 
-def test_a_child_that_dies_before_it_is_ready_fails_with_its_output(make_process: MakeProcess) -> None:
-    child = make_process("import sys; sys.exit('the port is taken')")
+@pytest.mark.parametrize(
+    ("code", "options", "said"),
+    [
+        (
+            "import sys; sys.exit('the port is taken')",
+            {},
+            r"child ended before it was ready \(exit status 1\)[\s\S]*child\.log[\s\S]*the port is taken",
+        ),
+        (CLOSES_FIRST, {}, r"child ended before it was ready \(exit status 3\)"),
+        (
+            PRINTS_AND_WAITS,
+            {"ready_within": 0.3},
+            r"child was not ready within 0\.3 s \(the load of .* is \d+\.\d on \d+ CPUs; .* CHATKEY_PATIENCE=0\.6\)",
+        ),
+        (STUBBORN, {"ends_within": 0.1}, r"child did not end within 0\.1 s and was killed"),
+    ],
+    ids=["dies", "closes its output first", "late", "ignores the request to end"],
+)
+def test_a_child_that_does_not_start_or_end_in_time_is_ended_and_reported(
+    make_process: MakeProcess, code: str, options: dict[str, float], said: str
+) -> None:
+    child = make_process(code, **options)
 
-    with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 1\)") as failure, child:
-        pass
-
-    assert "the port is taken" in str(failure.value)
-    assert "child.log" in str(failure.value)
-
-
-def test_a_child_that_closes_its_output_first_is_reported_with_its_status(make_process: MakeProcess) -> None:
-    """A child process closes its output shortly before it exits. The test prolongs this interval."""
-    child = make_process("import os, time; os.close(1); os.close(2); time.sleep(0.2); os._exit(3)")
-
-    with pytest.raises(ProcessError, match=r"child ended before it was ready \(exit status 3\)"), child:
-        pass
-
-
-def test_a_child_that_is_late_fails_and_is_ended(make_process: MakeProcess) -> None:
-    child = make_process("import signal; print('still thinking', flush=True); signal.pause()", ready_within=0.3)
-
-    with pytest.raises(ProcessError, match=r"child was not ready within 0\.3 s") as failure, child:
-        pass
-
-    assert re.search(
-        r"\(the load of this machine is \d+\.\d on \d+ CPUs; to wait longer, use --chatkey-patience 0\.6 in pytest, "
-        r"or CHATKEY_PATIENCE=0\.6\)",
-        str(failure.value),
-    )
-
-    assert not child.running
-
-
-def test_a_child_that_ignores_the_request_to_end_is_killed_and_that_is_an_error(make_process: MakeProcess) -> None:
-    child = make_process(STUBBORN, ends_within=0.1)
-
-    with pytest.raises(ProcessError, match=r"child did not end within 0\.1 s and was killed"), child:
+    with pytest.raises(ProcessError, match=said), child:
         pass
 
     assert not child.running
@@ -153,17 +133,6 @@ def test_a_tied_child_ends_with_its_parent_however_that_ends(tmp_path: Path, end
         parent.send_signal(end)
 
         fcntl.flock(held, fcntl.LOCK_EX)  # the child holds this lock as long as it lives
-
-
-def test_a_tied_child_that_is_asked_to_end_ends(tmp_path: Path) -> None:
-    (tmp_path / "serves.py").write_text(SERVES)
-    command = (sys.executable, "-m", "chatkey_stack.tied", "serves")
-    environ = {**os.environ, "PYTHONPATH": str(tmp_path)}
-
-    with Process("child", command, environ=environ, log=tmp_path / "log", tied=True) as child:
-        assert child.output() == "one\nready http://x\n"
-
-    assert not child.running
 
 
 @pytest.mark.parametrize("own", [signal.SIG_IGN, lambda *_: None], ids=["ignored", "handled"])

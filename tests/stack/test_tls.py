@@ -1,13 +1,9 @@
 """Tests of the temporary CA. Clients with its certificate must trust the server; other clients must not."""
 
-import base64
-import hashlib
 import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chatkey_stack.tls import NAMES, issue
 
@@ -47,15 +43,6 @@ def test_a_client_without_the_ca_file_refuses(tmp_path: Path) -> None:
 def test_another_name_is_refused(tmp_path: Path) -> None:
     with issue(tmp_path) as made, pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"):
         handshake(server_context(tmp_path), ssl.create_default_context(cafile=made.ca), "evil.localhost")
-
-
-def test_the_chain_ends_in_the_ca_whose_key_the_spki_names(tmp_path: Path) -> None:
-    with issue(tmp_path) as made:
-        last = x509.load_pem_x509_certificates(made.chain.read_bytes())[-1]
-
-    public = last.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    assert made.spki == base64.b64encode(hashlib.sha256(public).digest()).decode()
-    assert last.public_bytes(Encoding.PEM).strip() == made.ca.read_bytes().strip()
 
 
 def test_the_private_key_is_its_owners_only_and_gone_at_the_end(tmp_path: Path) -> None:
