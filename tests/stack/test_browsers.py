@@ -74,7 +74,7 @@ class Shelf:
         return Machine(environ, OWN, self.which, self.is_file, self.run, is_root, lambda _: self.version)
 
 
-OWN_CHROMIUM, OWN_FIREFOX = ({kind: str(OWN[kind])} for kind in ("chromium", "firefox"))
+OWN_CHROMIUM, OWN_FIREFOX = {"own": str(OWN["chromium"])}, {"own": str(OWN["firefox"])}
 DEBIANS = {"firefox-esr": "/usr/bin/firefox-esr"}
 
 
@@ -83,7 +83,7 @@ DEBIANS = {"firefox-esr": "/usr/bin/firefox-esr"}
     [
         ("/my/chrome", OWN_CHROMIUM | {"mine": "/my/chrome"}, Found("chromium", "/my/chrome", NAMED)),
         ("firefox-esr", DEBIANS, Found("firefox", DEBIANS["firefox-esr"], NAMED)),
-        ("", {"own": str(OWN["chromium"]), "chromium": "/usr/bin/chromium"}, Found("chromium", None, MADE)),
+        ("", OWN_CHROMIUM | {"chromium": "/usr/bin/chromium"}, Found("chromium", None, MADE)),
         ("firefox", OWN_FIREFOX | {"firefox-esr": "/usr/bin/firefox-esr"}, Found("firefox", None, MADE)),
         (str(OWN["firefox"]), OWN_FIREFOX, Found("firefox", None, NAMED)),
         ("firefox", DEBIANS | {"firefox": "/bin/firefox"}, Found("firefox", DEBIANS["firefox-esr"], INSTALLED)),
@@ -184,7 +184,8 @@ def test_debians_headless_shell_is_used_with_debians_chromium_unless_headed(name
 
 
 def test_the_realistic_profile_removes_playwrights_conveniences() -> None:
-    chromium, firefox = (launch_options(Found(kind, None, ""), REALISTIC) for kind in ("chromium", "firefox"))
+    chromium = launch_options(Found("chromium", None, ""), REALISTIC)
+    firefox = launch_options(Found("firefox", None, ""), REALISTIC)
 
     assert "--disable-popup-blocking" in chromium["ignore_default_args"]
     assert "ui.prefersReducedMotion" not in firefox["firefox_user_prefs"]
