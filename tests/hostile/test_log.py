@@ -124,10 +124,3 @@ def test_300_bad_requests_write_few_lines_and_an_ordinary_one_is_still_logged(
     assert len(written) <= most * LINE_BYTES
     assert "Traceback" not in written
     assert "exception" not in written
-
-
-def test_a_line_says_how_many_lines_were_left_out(service: Service, shop: Shop) -> None:
-    for _ in range(3 * AT_ONCE):
-        bad_frame(service, shop)
-
-    assert "more like this" in service.logged("log.left_out")
