@@ -54,10 +54,6 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tree
 
 
-def test_it_takes_no_more_than_two_files() -> None:
-    assert len(RECIPE) == 2
-
-
 def test_it_acts_and_no_provider_stumbles_over_it(tree: Path) -> None:
     found = run_tests(tree, TEST, "tests/oauth/faults/test_rules.py", "-k", "strange or catalogue")
 
