@@ -1,18 +1,7 @@
 """A project for tests of the plugin. Their module loads the plugin `pytester`."""
 
-import gc
-from collections.abc import Iterator
-
 import pytest
 from tests.e2e.stand_ins import STAND_INS
-
-
-@pytest.fixture(autouse=True)
-def frozen() -> Iterator[None]:
-    """Exempt what exists from garbage collection. With `pytester`, a collection of the whole run takes two seconds."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 @pytest.fixture
