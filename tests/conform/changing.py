@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from tests.conform.nodes import OFFERED, Wishes, changed, node_service, places
@@ -27,9 +27,6 @@ NOBODY = f"http://{LOOPBACK}:9"
 """An address at which no social provider listens. The cases that are judged over HTTP never log in there."""
 UNLIMITED = {"tokenRate": 0, "oauthRate": 0}
 DECLARED = {"token_rate": 0, "oauth_rate": 0}
-OVER_HTTP: Final = ("http", "paths", "start", "callback", "exchange", "visitors", "rates")
-OVER_THE_SOCKET: Final = ("tokens", "proofs", "opening", "frames", "staying", "chat", "calls")
-"""Families of cases that use the socket. The families in `OVER_HTTP` use the endpoints."""
 TARGET = """\
 [target]
 name = "Sample in Node"
@@ -45,12 +42,6 @@ url = "{base}/lab"
 def services(name: str) -> list[Any]:
     """Return the services described in a TOML file, each as a parameter with its name as the id."""
     return [pytest.param(entry, id=entry["name"]) for entry in entries(name)]
-
-
-def broken(*families: str) -> list[Any]:
-    """Return the broken services with a fault in these families, each as a parameter with its name as the id."""
-    found = entries("broken.toml")
-    return [pytest.param(entry, id=entry["name"]) for entry in found if entry["family"].split()[0] in families]
 
 
 def judged_of_its_family(folder: Path, service: Mapping[str, Any]) -> Result:

@@ -1,4 +1,4 @@
-"""Tests of the suite with faults in the socket of the sample service in Node."""
+"""The suite finds faults in the sample service in Node."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conform.changing import OVER_THE_SOCKET, broken, judged_of_its_family
+from tests.conform.changing import judged_of_its_family, services
 from tests.conform.failing import matching, recorded
 
 from chatkey_conform.judging.verdict import Verdict
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("service", broken(*OVER_THE_SOCKET))
+@pytest.mark.parametrize("service", services("broken.toml"))
 def test_a_service_that_is_wrong_in_one_place_is_named(tmp_path: Path, service: Mapping[str, Any]) -> None:
     result = judged_of_its_family(tmp_path, service)
 
