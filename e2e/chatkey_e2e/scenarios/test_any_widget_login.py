@@ -150,15 +150,14 @@ def test_after_the_data_is_cleared_there_is_another_visitor(driven: DrivenWidget
 
 
 @pytest.mark.contract("4.8/config", "4.8/sdk")
-def test_the_configuration_may_follow_the_script(driven: DrivenWidget) -> None:
-    """The script is loaded asynchronously, so a page may set `ServiceConfig` before or after the script runs.
+def test_a_page_may_start_the_widget_with_init_service(driven: DrivenWidget) -> None:
+    """On a page without `ServiceConfig`, `initService()` must start the widget with the given `providerId`."""
+    _, start, script = driven.business.snippet(get_token=False).partition("<script async")
+    onload = f"initService({{ providerId: '{driven.business.provider.id}' }})"
 
-    Here the script runs first, because it is not `async`.
-    """
-    config, start, script = driven.business.snippet(get_token=False).partition("<script async")
-    html = f"<!doctype html><title>A page</title>{start.removesuffix(' async')}{script}{config}<p>Hello"
-
-    driven.page.goto(driven.business.add_page(html))
+    driven.page.goto(
+        driven.business.add_page(f'<!doctype html><title>A page</title>{start} onload="{onload}"{script}<p>Hello')
+    )
 
     assert driven.wait_for_visitor()
 
