@@ -35,6 +35,12 @@ SILENT_BEATS: Final = 4
 LONGEST_WAIT: Final = 1.0
 """The longest wait between two attempts to connect, in seconds. The first wait is an eighth of a beat."""
 MOST_DOUBLINGS: Final = 10
+SUBSCRIPTIONS_A_SECOND: Final = 250_000
+"""How many channels Redis subscribes per second. After an outage, all processes share this."""
+FREQUENT: Final = 20
+"""Up to this many processes, each sends a heartbeat to the others at every beat. More processes send fewer, so that the
+number of heartbeats that all of them receive stays the same.
+"""
 CONNECT_SECONDS: Final = 2.0
 """Timeout for opening a connection. redis-py also waits this long when it closes a connection that is cancelled while
 it sends.
@@ -57,10 +63,10 @@ class Heard(NamedTuple):
 class RedisLink:
     """Publishes and receives over Redis, and detects failures of the connection.
 
-    A process receives its own heartbeat once a second, which proves that sending, Redis and receiving work. Before each
-    heartbeat it writes a number, which a replica refuses, and then reads the number through a new connection, so that
-    it notices if the address leads to another server by now. If no heartbeat arrives for `SILENT_BEATS`, or if a
-    connection fails or is no longer the right one, the process connects again. Once the process
+    A process receives a heartbeat on a channel of its own once a second, which proves that sending, Redis and receiving
+    work. Before each heartbeat it writes a number, which a replica refuses, and then reads the number through a new
+    connection, so that it notices if the address leads to another server by now. If no heartbeat arrives for
+    `SILENT_BEATS`, or if a connection fails or is no longer the right one, the process connects again. Once the process
     receives its own heartbeat again, it publishes `MISSED`, because this process and the others may have missed
     messages. If the heartbeats of another process stop, the last messages of that process are assumed to be lost.
     Replayed messages have no effect (see `Freshness`). Messages from a session that is not trusted yet may be replays,
@@ -71,7 +77,8 @@ class RedisLink:
         self._url = url
         self._seal = Seal(keys)
         self._subscriptions = Subscriptions(self._seal)
-        self._beats_on = self._seal.names(BEATS)
+        self._own_beats = f"beat:{self._seal.session.hex()}"
+        self._own_beats_on = self._seal.names(self._own_beats)
         self._proof = self._seal.names(f"proof:{self._seal.session.hex()}")[0]
         self._proven = -1
         self._beat = beat
@@ -84,6 +91,7 @@ class RedisLink:
         self._is_lost = False
         self._is_refusing = False
         self._is_beat_due = False
+        self._are_others_due = False
         self._said_at = 0.0
         self._beats = 0
         self._heard = Heard(0.0, 0)
@@ -148,8 +156,9 @@ class RedisLink:
             except Exception as error:  # noqa: BLE001 - whatever it is, the way out is a new connection
                 tries = 1 if self._hears_itself.is_set() else min(tries + 1, MOST_DOUBLINGS)
                 self._lost(error)
-            wait = min(LONGEST_WAIT, self._beat * 2**tries / 16)
-            await asyncio.sleep(wait * random.uniform(0.5, 1))  # noqa: S311 - no secret
+            wait = min(LONGEST_WAIT, self._beat * 2**tries / 16) * random.uniform(0.5, 1)  # noqa: S311 - no secret
+            crowd = self.processes * len(self._subscriptions) / SUBSCRIPTIONS_A_SECOND
+            await asyncio.sleep(wait + crowd * random.random())  # noqa: S311 - no secret
 
     async def _connect(self) -> None:
         """Publish and receive until the connection fails, and raise the error."""
@@ -159,8 +168,7 @@ class RedisLink:
                 self._subscriptions.begin()
                 async with asyncio.timeout(self._silence):
                     await self._prove(redis)
-                    await self._subscribe(hearing)
-                    await hearing.subscribe(*self._beats_on)  # subscribed last: a heartbeat proves the others
+                    await hearing.subscribe(*self._seal.names(BEATS))
                 self._connected()
                 async with asyncio.TaskGroup() as tasks:
                     tasks.create_task(self._listen(hearing))
@@ -184,6 +192,8 @@ class RedisLink:
 
     async def _attend(self, hearing: PubSub) -> None:
         """Keep the subscriptions of the connection equal to the set of wanted channels."""
+        await self._subscribe(hearing)
+        await hearing.subscribe(*self._own_beats_on)  # subscribed last: an own heartbeat proves the others
         while True:
             await self._subscriptions.is_due.wait()
             await self._subscribe(hearing)
@@ -207,7 +217,8 @@ class RedisLink:
             await asyncio.sleep(0)  # however much has arrived at once, other tasks get their turn
 
     def _confirm(self, name: str) -> None:
-        if name == self._beats_on[-1]:
+        self._heard = self._heard._replace(beat=self._beats)  # many channels take a while, and each is a sign of life
+        if name == self._own_beats_on[-1]:
             self._beat_now()
         elif channel := self._subscriptions.confirm(name):
             self._joined(channel)
@@ -235,7 +246,8 @@ class RedisLink:
 
     def _hear_fresh(self, session: bytes, message: Message) -> None:
         if session == self._seal.session:
-            self._heard_itself()
+            if message.channel == self._own_beats:
+                self._heard_itself()
             return
         if self._freshness.trusts(session):
             self._others[session] = self._now()
@@ -276,6 +288,9 @@ class RedisLink:
                 self._is_beat_due = False
                 await self._prove(redis)
                 self._said_at = self._now().at
+                messages.append(Message(self._own_beats))
+            if self._are_others_due:
+                self._are_others_due = False
                 messages.append(Message(BEATS, [], asks, answers))
             await self._publish(redis, messages)
 
@@ -303,28 +318,35 @@ class RedisLink:
                     if int(await anew.get(self._proof) or -1) < number:
                         raise Moved("the address leads to another server")
 
-    def _beat_now(self) -> None:
+    def _beat_now(self, *, for_others: bool = True) -> None:
         self._is_beat_due = True
+        self._are_others_due |= for_others
         self._is_due.set()
+
+    @property
+    def _others_every(self) -> int:
+        """How many beats pass between two heartbeats for the other processes."""
+        return math.ceil((self.processes / FREQUENT) ** 2)
 
     async def _watch(self) -> None:
         """Send heartbeats, and detect processes that stopped. Raises `Silent` if no own heartbeat arrives."""
         while True:
             await asyncio.sleep(self._beat)
             self._beats += 1  # not seconds: a process that was suspended for a while has received nothing either
-            self._beat_now()
+            self._beat_now(for_others=self._beats % self._others_every == 0)
             if self._is_silent(self._heard):
                 raise Silent(f"no heartbeat came back for {SILENT_BEATS} beats")
             if len(self._unsaid) >= MOST_UNSAID:
                 raise Silent(f"{MOST_UNSAID} payloads are waiting to be sent")
-            self._freshness.forget(self._beats - SILENT_BEATS)
+            every = self._others_every
+            self._freshness.forget(self._beats - SILENT_BEATS * every)
             for heard_of in (self._others, self._unproven):
-                for session in [session for session, heard in heard_of.items() if self._is_silent(heard)]:
+                for session in [session for session, heard in heard_of.items() if self._is_silent(heard, every)]:
                     del heard_of[session]
                     self._hear(MISSED, b"")
 
-    def _is_silent(self, heard: Heard) -> bool:
-        return self._beats - heard.beat > SILENT_BEATS
+    def _is_silent(self, heard: Heard, every: int = 1) -> bool:
+        return self._beats - heard.beat > SILENT_BEATS * every
 
     def _now(self) -> Heard:
         return Heard(asyncio.get_running_loop().time(), self._beats)

@@ -41,6 +41,10 @@ class Subscriptions:
         self._channels: dict[str, str] = {}
         self._awaited: set[str] = set()
 
+    def __len__(self) -> int:
+        """Return the number of wanted channels."""
+        return len(self._wanted)
+
     def want(self, channel: str) -> None:
         self._wanted.add(channel)
         if channel not in self._heard:

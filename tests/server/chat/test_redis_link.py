@@ -19,7 +19,9 @@ from chatkey_server.chat.events import PROVIDERS
 from chatkey_server.chat.hub import MISSED, Hub
 from chatkey_server.chat.messages import BEATS, Message
 from chatkey_server.chat.redis_link import SILENT_BEATS, RedisLink
+from chatkey_server.chat.redis_link import Heard as Heartbeat
 from chatkey_server.chat.seal import Seal
+from chatkey_server.chat.subscriptions import AT_ONCE
 from chatkey_stack.patience import PATIENCE
 
 KEY = b"k" * 32
@@ -275,6 +277,43 @@ async def test_a_connection_that_falls_silent_is_given_up_and_made_again(make_hu
     assert [event["event"] for event in events] == ["hub.lost", "hub.back"]
     assert events[0]["reason"] == "Silent"
     assert events[1]["seconds"] >= round(SILENCE - BEAT, 1)
+
+
+async def test_subscribing_to_many_channels_takes_as_long_as_it_takes(
+    make_hub: MakeHub, proxy: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The test lets each thousand channels take longer than a beat. Together they take longer than a silence."""
+    here = await make_hub(through=proxy)
+    for number in range(1000 * (SILENT_BEATS + 3)):
+        here.hub.add(f"channel {number}", lambda _: None)
+    subscribe = PubSub.subscribe
+
+    async def slowly(self: PubSub, *names: str) -> None:
+        await asyncio.sleep(1.5 * BEAT if len(names) == AT_ONCE else 0)
+        await subscribe(self, *names)
+
+    with capture_logs() as events:
+        monkeypatch.setattr(PubSub, "subscribe", slowly)
+        proxy.cut()
+        await next_of(here.missed)
+
+    assert [event["event"] for event in events] == ["hub.lost", "hub.back"]
+    assert events[1]["seconds"] > SILENCE
+
+
+@pytest.mark.parametrize(("processes", "beats"), [(2, 4), (20, 4), (40, 1), (100, 1)])
+async def test_more_processes_send_heartbeats_to_each_other_less_often(
+    processes: int, beats: int, redis_url: str
+) -> None:
+    """Up to 20 processes, others hear each beat. Above, the interval grows with the square of the number."""
+    link = RedisLink(redis_url, [KEY], beat=BEAT)
+    link._others = {bytes([number]): Heartbeat(0.0, 0) for number in range(processes - 1)}
+
+    async with recording(redis_url) as recorded, Hub(link).running():
+        await until(lambda: link._beats >= 4)
+        heard = [channel for channel, _ in recorded if channel in names(BEATS)]
+
+    assert beats <= len(heard) <= beats + 1
 
 
 async def test_a_connection_that_the_system_gave_up_does_not_keep_the_process_busy(
