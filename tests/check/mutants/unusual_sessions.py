@@ -186,6 +186,7 @@ class LoginKeepsCookie(OwnLogin):
 class LoginActionElsewhere(OwnLogin):
     """The login form posts to another address. The page has a search form before the login form."""
 
+    forms = frozenset({"/me"})
     form = f'<form action="/search"><input name="q"></form>{OwnLogin.form.replace("<form", "<form action=me")}'
 
     def me(self, request: Request) -> Answer:
@@ -198,6 +199,8 @@ class LoginActionElsewhere(OwnLogin):
 @unusual("LoginBehindSlash")
 class LoginBehindSlash(OwnLogin):
     """Redirects `/login` to `/login/`."""
+
+    forms = frozenset({"/login/"})
 
     async def handle(self, request: Request) -> Answer:
         if request.path == "/login/":
