@@ -46,81 +46,27 @@ ODD: Final[dict[str, Any]] = {
     "an Arabic digit": "\u0661",
 }
 URLS: Final = [
-    *(
-        "//",
-        "http://",
-        "http://[",
-        "http://[::1",
-        "http://:80/",
-        "{at}:x/",
-        "{at}:99999/",
-        "{at}:-1/",
-        "ftp://127.0.0.1/",
-    ),
-    *(
-        "{origin}/\0",
-        "{origin}/\x7f",
-        "{origin}/\\",
-        "{origin}/ä b",
-        "{origin}/\u202e",
-        "{origin}/\ud800",
-        "{origin}/%",
-    ),
-    *("{origin}\\@evil.test/", "http://@{host}/", "http://:@{host}/", "http://a@{host}/", "{origin}/" + "x" * 70_000),
-    *(
-        "{origin}?",
-        "{origin}#",
-        "{origin}/#a",
-        "{origin}/?\ud800",
-        "javascript:alert(1)",
-        "data:,",
-        "\u4e2d",
-        "http://\u2100/",
-    ),
+    *("//", "http://", "http://[::1", "{at}:x/", "{at}:99999/", "ftp://127.0.0.1/", "{origin}/\0", "{origin}/\ud800"),
+    *("{origin}\\@evil.test/", "http://:@{host}/", "{origin}/" + "x" * 70_000, "javascript:alert(1)", "\u4e2d"),
 ]
-METHODS: Final = ["", " ", "GET ", "G\0T", "GÉT", "\u0661", "x" * 70_000, "connect", "head", "trace", "options", "pri"]
+METHODS: Final = ["", "GET ", "G\0T", "\u0661", "x" * 70_000, "connect", "trace", "pri"]
 HEADERS: Final = [
-    *(
-        ":",
-        " : a",
-        "a b: c",
-        "a",
-        "a:\0",
-        "\u4e2d: a",
-        "a: \u4e2d",
-        "a: \ud800",
-        "Host: evil.test",
-        "Host:\nHost:",
-        "é: a",
-    ),
-    *(
-        "Content-Length: 1",
-        "Content-Length: x",
-        "Content-Length: -1",
-        "Transfer-Encoding: chunked",
-        "Transfer-Encoding: x",
-    ),
-    *("Connection: close", "Expect: 100-continue", "Upgrade: websocket", "a: " + "x" * 200_000, "a: b\n" * 2_000),
+    *(":", "a b: c", "a", "a:\0", "a: \u4e2d", "a: \ud800", "Host:\nHost:", "Content-Length: x", "Content-Length: -1"),
+    *("Transfer-Encoding: x", "Expect: 100-continue", "Upgrade: websocket", "a: " + "x" * 200_000, "a: b\n" * 2_000),
 ]
 BODIES: Final[dict[str, bytes]] = {
     "nothing": b"",
     "null": b"null",
-    "true": b"true",
-    "a number": b"1",
-    "a text": b'"x"',
     "a list": b"[]",
     "NaN": b"NaN",
     "half of an object": b"{",
-    "two objects": b"{}{}",
     "invalid UTF-8": b'{"token": "\xff"}',
     "UTF-16": '{"token": "x"}'.encode("utf-16"),
     "a byte order mark": b'\xef\xbb\xbf{"token": "x"}',
     "half a character": b'{"token": "\\ud800"}',
     "NUL": b"\0",
     "depth": DEEP.encode(),
-    "depth in an object": b'{"token": ' + DEEP.encode() + b"}",
     "depth where nothing is read": b'{"more": ' + DEEP.encode() + b"}",
-    "objects in objects": b'{"a":' * 60_000 + b"1" + b"}" * 60_000,
     "a number of 5,000 digits": b'{"token": ' + DIGITS.encode() + b"}",
     "an id of 5,000 digits": b'{"id": ' + DIGITS.encode() + b', "method": "GET", "url": "", "headers": "", "body": ""}',
     "an infinite id": b'{"id": 1e999, "method": "GET", "url": "", "headers": "", "body": ""}',
@@ -131,12 +77,9 @@ TOKENS: Final[dict[str, str]] = {
     "a number of 5,000 digits as uid": f'{{"uid": {DIGITS}}}',
     "half a character": '{"uid": "\\ud800", "name": "\\udfff"}',
     "depth in a claim": f'{{"cnf": {DEEP}, "uid": {DEEP}}}',
-    "numbers without end": '{"exp": 1e999, "iat": -1e999, "nbf": 1e999}',
     "NaN": '{"exp": NaN, "iat": Infinity}',
     "wrong types": '{"exp": {}, "iat": [], "uid": 1, "cnf": "x", "pid": null, "type": {}, "avatar": 5, "name": []}',
-    "a list": "[]",
     "null": "null",
-    "a text": '"x"',
     "odd addresses": '{"avatar": "http://[", "email": "@", "name": "\\u0000"}',
     "no JSON": "{",
 }
@@ -245,27 +188,12 @@ HEADS: Final = {
     "a binary path": b"GET /\xff\xfe/\x00 HTTP/1.1\r\nHost: {host}\r\n\r\n",
     **{
         method: f"{method} {{path}} HTTP/1.1\r\nHost: {{host}}\r\n\r\n".encode()
-        for method in ("HEAD", "PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "GETX")
+        for method in ("HEAD", "PUT", "TRACE", "CONNECT", "get", "GETX")
     },
     **{
         f"Content-Length: {length[:20]}": b"POST {path}token HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\n"
         b"Content-Type: application/json\r\nContent-Length: " + length.encode("latin-1") + b"\r\n\r\n{}"
-        for length in (
-            "",
-            "x",
-            "-1",
-            "+2",
-            "2.0",
-            "0x2",
-            "\xb2",
-            "\xb9",
-            "1_0",
-            "2, 2",
-            DIGITS,
-            "1000001",
-            "99999999999999999999",
-            "50",
-        )
+        for length in ("", "x", "-1", "0x2", "\xb2", "1_0", "2, 2", DIGITS, "1000001", "50")
     },
     "no length": b"POST {path}token HTTP/1.1\r\nHost: {host}\r\n\r\n",
     "chunks": b"POST {path}token HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
