@@ -17,7 +17,7 @@ from chatkey_check.calls.lanes import Lanes
 from chatkey_check.calls.memo import Lasting, Memo, once
 from chatkey_check.calls.record import Record
 from chatkey_check.calls.requests import FORM_TYPE, Variation, plain, varied
-from chatkey_check.calls.sessions import Session
+from chatkey_check.calls.sessions import Session, replaced_cookies
 from chatkey_check.evidence.masks import Masks
 from chatkey_check.exchange import BUSY, KEEPS_METHOD, Exchange, Header, Request, origin
 from chatkey_check.model import Skipped
@@ -84,9 +84,21 @@ class Caller:
             before = session.changes
             done = self.send(self.request(label, session, **how), measured=how.get("measured", False))
             overtaken = session.changes > before  # meanwhile another answer replaced our cookies
-            if session.rotates or "cookies" not in how:
+            if (session.rotates or "cookies" not in how) and not self._is_for_another_site(session, done):
                 self._learn(session, done)
         return self.ask(label, session, **how) if overtaken else done
+
+    def _is_for_another_site(self, session: Session, done: Exchange) -> bool:
+        """Return whether an answer to another site starts a session of its own, while ours stays valid.
+
+        Rack's protection of Sinatra does so. Sites that replace the session with every answer end ours.
+        """
+        if ("Origin", self.target.page) in done.request.headers or not replaced_cookies(done):
+            return False
+        again = self.send(self.request("a normal call, after the one of another site", session))
+        if again.minted:
+            self._learn(session, again)
+        return again.minted
 
     def ask_each(self, asks: Iterable[Callable[[], Exchange]]) -> Iterator[Exchange]:
         """Make independent calls, several at a time, and yield the exchanges in order.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +11,7 @@ from urllib.parse import urlsplit
 from chatkey_check.exchange import Response, moment
 from chatkey_check.target import is_loopback
 
+MAX_AGE: Final = re.compile(r"-?[0-9]{1,18}")
 LARGEST: Final = 4096
 """Most characters of a cookie's name and value together (RFC 6265bis 5.6)."""
 
@@ -110,11 +112,10 @@ def refusal(cookie: Cookie, url: str) -> str:
 def deletes(line: str, response: Response) -> bool:
     """Return whether a Set-Cookie line deletes its cookie: it is empty, or has expired by the server's clock."""
     value = line.partition(";")[0].partition("=")[2].strip()
-    return (
-        not value.strip('"')
-        or attribute(line, "max-age").startswith(("0", "-"))
-        or _has_ended(attribute(line, "expires"), response.get("date") or "")
-    )
+    age = attribute(line, "max-age")  # counts before Expires (RFC 6265 5.3)
+    if MAX_AGE.fullmatch(age):
+        return not value.strip('"') or int(age) <= 0
+    return not value.strip('"') or _has_ended(attribute(line, "expires"), response.get("date") or "")
 
 
 def attribute(line: str, name: str) -> str:

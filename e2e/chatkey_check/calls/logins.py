@@ -165,7 +165,7 @@ class _Attempt:
 
     def post(self, page: Exchange, url: str, body: bytes, kind: str) -> Exchange:
         self.check_allowed(url)
-        headers = (("Origin", origin(page.request.url)), ("Content-Type", kind), *_csrf(page, self.session))
+        headers = (("Origin", origin(page.request.url)), ("Content-Type", kind), *csrf(page, self.session))
         return self.caller.fetch(
             f"{self.session.name}: the filled-in form", url, self.session, form=body, headers=headers
         )
@@ -256,9 +256,9 @@ def _texts(value: object, name: str = "") -> list[tuple[str, str]]:
     return [(name, value)] if isinstance(value, str) and CREDENTIAL.fullmatch(value) else []
 
 
-def _csrf(page: Exchange, session: Session) -> tuple[Header, ...]:
+def csrf(page: Exchange | None, session: Session) -> tuple[Header, ...]:
     """Return the anti-forgery (CSRF) headers that the page's scripts would send, from a meta element and a cookie."""
-    meta = Forms(page.text).csrf if page.succeeded else ""
+    meta = Forms(page.text).csrf if page and page.succeeded else ""
     cookies = session.cookies
     named = (
         ("X-CSRF-Token", meta),

@@ -161,7 +161,9 @@ class Session:
 
         The new session ignores cookies that answers set.
         """
-        return Session(self.name, self._headers, cookies, learns=False, home=self.home)
+        made = Session(self.name, self._headers, cookies, learns=False, home=self.home)
+        made._metas = dict(self._metas)
+        return made
 
     def bearing(self, headers: Iterable[Header]) -> Session:
         """Return a session with these headers and no cookies. The new session ignores cookies that answers set."""

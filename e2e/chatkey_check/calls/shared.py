@@ -12,7 +12,7 @@ from chatkey_check.calls.caller import Caller, Limited
 from chatkey_check.calls.memo import once
 from chatkey_check.calls.record import BANS, ahead
 from chatkey_check.calls.requests import PLAIN, Variation
-from chatkey_check.calls.sessions import Session
+from chatkey_check.calls.sessions import IN_HEADER, Session
 from chatkey_check.calls.token import Token
 from chatkey_check.exchange import BUSY, SERVER_FAILS, Exchange, Request
 from chatkey_check.model import Blocked, Skipped
@@ -107,8 +107,19 @@ class Calls(Caller):
 
     @once
     def nobody(self) -> Session:
-        """A session without cookies and headers. It ignores the cookies that answers set."""
-        return Session("nobody", learns=False, home=self.target.url)
+        """A session without a login. It ignores the cookies that answers set.
+
+        It has the cookies of the site's page if a header from --header repeats one of them, as against forged requests.
+        """
+        nobody = Session("nobody", home=self.target.url)
+        if self._page and any(IN_HEADER.search(value) for _, value in self.target.headers):
+            self.fetch("a visitor opens a page, for the value of a header", self._page, nobody)
+        return nobody.with_cookies(nobody.cookies)
+
+    @property
+    def _page(self) -> str:
+        """The address of a page of the site, if one was given."""
+        return self.target.page_url or (self.target.login.url if self.target.login else "")
 
     @once
     def visitor(self) -> Session:
@@ -178,7 +189,7 @@ class Calls(Caller):
     @once
     def returning(self) -> Exchange:
         """The second call of the visitor: with the cookies of the first answer, and those of the site's own page."""
-        first, page = self.anonymous, self.target.page_url or (self.target.login.url if self.target.login else "")
+        first, page = self.anonymous, self._page
         if first.response is None or first.throttled:
             return first
         if page:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from chatkey_check.calls.logins import csrf
+from chatkey_check.calls.requests import FORM_TYPE
 from chatkey_check.calls.sessions import Session
 from chatkey_check.calls.shared import WORKERS, Calls
 from chatkey_check.exchange import Exchange
@@ -13,6 +15,8 @@ from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import NOBODY, Finding, Phase, Severity, Skipped
 from chatkey_check.run import Run
 
+NEEDS_TOKEN = frozenset({403, 419, 422})
+"""Statuses of frameworks for a missing CSRF token."""
 ONE_WORKER = "Keep sessions where all workers see them: the logout reached only some workers."
 
 
@@ -47,11 +51,16 @@ def after_logout(run: Run) -> Finding:
         )
     session = _session(calls)
     copied = session.copy()  # the browser deletes the cookie; a copy of the cookie must not work either
-    done = calls.fetch("the logout", address, session, form=b"")
+    page = calls.target.page_url
+    shown = calls.fetch("the page, for the logout's CSRF token", page, session) if page else None
+    done = calls.fetch("the logout", address, session, form=b"", headers=[*FORM_TYPE, *csrf(shown, session)])
     if 400 <= done.status < 500:
-        done = calls.fetch("the logout, by GET", address, session)
+        by_get = calls.fetch("the logout, by GET", address, session)
+        if done.status in NEEDS_TOKEN and by_get.status >= 400:
+            raise Skipped(f"the logout refuses a call without the CSRF token of its form ({done.status})")
+        done = by_get
     if not done.status or done.status >= 400:
-        return failed(f"The logout failed: {done.result}.", done, hint="Check --logout-url.")
+        raise Skipped(f"{address} did not log out: {done.result}; check --logout-url")
     asks = [partial(calls.ask, "the call after the logout, with the same session", copied)] * WORKERS
     answers = list(calls.ask_each(asks))
     still = alternating(answers, partial(_ended, done), hint=ONE_WORKER)

@@ -12,7 +12,7 @@ from chatkey_check.judging.check import check
 from chatkey_check.judging.codings import WRITTEN
 from chatkey_check.judging.findings import failed
 from chatkey_check.judging.forgeries import forged, unsigned
-from chatkey_check.judging.victims import MADE_UP, Details, Victim, believed, flat, judged, victim_of
+from chatkey_check.judging.victims import MADE_UP, Details, Victim, believed, flat, judged, refused_twin, victim_of
 from chatkey_check.mistakes.sessions import public_key_of
 from chatkey_check.model import PERSON, Blocked, Finding, Severity, Verdict
 from chatkey_check.run import Run
@@ -47,6 +47,11 @@ def cookie_ignored(run: Run) -> Finding:
         named = {path[0]: str(value) for path, value in details}
         return calls.ask("another person named in cookies", session, cookies={**named, **session.cookies})
 
+    if calls.member.cookies:
+        twin = refused_twin(calls, ask)
+        if twin is not None:
+            what = "With one more cookie, which names nobody, the endpoint answers as if nobody were logged in."
+            return failed(what, twin, hint="Ignore cookies that you do not know: other scripts of your site set some.")
     found = believed(calls, "cookies", _missing(calls), ask)
     for judge in (_weakly_signed, _exchanged, _written):
         found = judge(calls) or found if found.verdict is Verdict.PASS else found

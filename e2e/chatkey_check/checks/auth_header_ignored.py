@@ -23,6 +23,7 @@ NAMES = (
     *("X-Forwarded-User", "X-Forwarded-Preferred-Username", "X-Account-Id", "X-Member-Id", "X-Hasura-User-Id"),
     *("X-Auth-Request-User", "X-Auth-Request-Preferred-Username", "X-Consumer-Custom-Id", "X-Consumer-Username"),
     *("X-MS-Client-Principal-Id", "X-Amzn-Oidc-Identity", "Oidc-Claim-Sub", "X-Webauth-User", "X-Vouch-User"),
+    *("X-Ssl-Client-Cn", "X-Ssl-Client-S-Dn-Cn", "X-Client-Cn", "X-Client-Cert-Cn", "X-Tls-Client-Cn"),
     *("X-Authentik-Uid", "X-Authentik-Username", "X-Pomerium-Claim-Sub", "Tailscale-User-Login"),
 )
 """Headers in which gateways, and backends behind them, name the person."""
@@ -32,6 +33,11 @@ INSTEAD = (
     *("X-Sudo", "Sudo", "X-Debug-User", "X-Test-User", "X-Dev-User"),
 )
 """Headers with which support staff and tests act as another person."""
+CERTIFICATE_NAMES = (
+    *("X-Ssl-Client-S-Dn", "X-Ssl-Client-Dn", "Ssl-Client-S-Dn", "X-Client-Cert-Dn", "X-Client-Dn", "X-Client-Subject"),
+    *("X-Tls-Client-Subject", "X-Client-Cert-Subject", "X-Ssl-Client-Subject", "X-Ssl-Subject", "X-Client-Verify-Dn"),
+)
+"""Headers in which a gateway passes on the subject of a client certificate."""
 JWT_NAMES = (
     *("X-Amzn-Oidc-Data", "Cf-Access-Jwt-Assertion", "X-Goog-Iap-Jwt-Assertion", "X-Jwt-Assertion"),
     *("X-Forwarded-Access-Token", "X-Auth-Request-Access-Token"),
@@ -76,7 +82,9 @@ def header_ignored(run: Run) -> Finding:
 
 def _named(victim: Victim) -> Details:
     ids = [((name,), victim.uid) for name in (*NAMES, *INSTEAD)]
-    return [*ids, *(((name,), victim.email) for name in EMAIL_NAMES)]
+    mails = [((name,), victim.email) for name in EMAIL_NAMES]
+    certificates = [((name,), f"CN={victim.uid}") for name in CERTIFICATE_NAMES]
+    return [*ids, *mails, *certificates]
 
 
 def _by_authorization(calls: Calls) -> Finding:

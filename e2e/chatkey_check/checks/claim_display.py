@@ -16,7 +16,9 @@ from chatkey_check.run import Run
 MOST = 255
 OVERRIDES = "\u202d\u202e"
 """Control characters that reverse the direction of the text after them."""
-UNSET = re.compile(r"(?:undefined|null|None)(?: (?:undefined|null|None))*")
+UNSET = re.compile(r"(?:undefined|null|None)(?: (?:undefined|null|None))*|(?:.* )?(?:undefined|null)(?: .*)?")
+"""Texts that stand for a missing value, or contain one. Null and None are also surnames."""
+HTML = re.compile(r"</[a-zA-Z][a-zA-Z0-9]*\s*>")
 
 ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5});")
 
@@ -34,6 +36,7 @@ ESCAPED = re.compile(r"&(?:amp|lt|gt|quot|apos|nbsp|#\d{1,6}|#x[0-9a-fA-F]{1,5})
         "undefined or None was turned into a string",
         "the name is escaped for HTML: O&#39;Brien",
         "the database connection reads UTF-8 as Latin-1: BjÃ¶rn",
+        "a helper for links or badges returns the name with its HTML",
     ),
     mend={
         "Python": 'claims |= {"name": user.name} if user.name else {}',
@@ -67,6 +70,10 @@ def _wrong(value: object) -> str:
         return f"is an unfilled template: {reading.shown(value)}"
     if (right := _read_as_latin_1(value)) is not None:
         return f"is {reading.shown(value)}, which is {reading.shown(right)} in UTF-8, read as Latin-1"
+    if "\ufffd" in value:
+        return f"is {reading.shown(value)}: text in another encoding was read as UTF-8"
+    if HTML.search(value):
+        return f"contains HTML: {reading.shown(value)}. It is displayed unchanged"
     if ESCAPED.search(value):
         return f"is escaped for HTML: {reading.shown(value)}. It is displayed unchanged"
     return f"is {reading.shown(value)}, which stands for a missing value" if UNSET.fullmatch(value) else ""

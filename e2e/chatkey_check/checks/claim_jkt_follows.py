@@ -37,6 +37,10 @@ def jkt_follows(run: Run) -> Finding:
     sent = answer.request.jkt
     if answer.jkt == sent:
         return _told_apart(run)
+    kept = next((name for name, value in calls.member.cookies.items() if value == answer.jkt), None)
+    if kept is not None and answer.minted:
+        hint = "Read jkt from the body of each call. The cookie is of an earlier call, and browsers share it."
+        return failed(f"The jkt comes from the cookie {kept}, which an earlier call set.", answer, hint=hint)
     if answer.jkt == calls.first.request.jkt:
         return failed(
             "The second call got the token of the first call: tokens are cached by user, not by user and jkt.", answer

@@ -78,6 +78,14 @@ VALUES = (
         "an API key",
     ),
     (re.compile(r"\w://[^\s/:@]*:[^\s/@]+@"), "a password in an address"),
+    (re.compile(r"^otpauth://", re.IGNORECASE), "the key of a second factor"),
+    (
+        re.compile(
+            r"^https?://\S*(?:reset|magic|login|verify|invite|activat)\S*[/=][\w-]{16,}(?:[/?#&]|$)", re.IGNORECASE
+        ),
+        "a link that logs in or resets a password",
+    ),
+    (re.compile(r"^(?:Basic|Bearer) [\w+/=.~-]{8,}$"), "credentials"),
     (re.compile(r"^eyJ[\w-]+\.[\w-]+\.[\w-]*$", re.ASCII), "a token"),
 )
 OURS = frozenset({"cnf"})

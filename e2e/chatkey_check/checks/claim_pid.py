@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chatkey_check import reading
+from chatkey_check.calls.shared import Calls
 from chatkey_check.calls.token import Token
 from chatkey_check.judging.check import check, every_token
 from chatkey_check.judging.findings import failed, passed
@@ -42,7 +43,7 @@ def pid(run: Run, token: Token) -> Finding:
     if wanted is None:
         raise Skipped(f"pid is {reading.shown(got)}; the provider id is needed to compare it", "--provider-id ID")
     if got == wanted:
-        return passed()
+        return _in_other_languages(run.calls, wanted)
     if got.strip().lower() == wanted.lower():
         return failed(
             f"pid is {reading.shown(got)}, not {wanted!r}.",
@@ -53,4 +54,17 @@ def pid(run: Run, token: Token) -> Finding:
     return failed(f"pid is {reading.shown(got)}, not {wanted!r}.", token.answer, hint=hint)
 
 
+def _in_other_languages(calls: Calls, wanted: str) -> Finding:
+    """Judge the pid for visitors with other languages. A site with several shops may choose the shop by language."""
+    for language in LANGUAGES:
+        answer = calls.ask("the call of a browser with another language", calls.member, headers=[language])
+        got = answer.claims.get("pid")
+        if answer.minted and got != wanted:
+            hint = "Take pid from the configuration: the page has one providerId for all languages."
+            what = f"With {': '.join(language)}, pid is {reading.shown(got)}, not {wanted!r}."
+            return failed(what, answer, hint=hint)
+    return passed()
+
+
+LANGUAGES = (("Accept-Language", "de-DE,de;q=0.9"), ("Accept-Language", "fr-FR,fr;q=0.9"))
 ALIKE = frozenset({"pid", "provider", "provider_id", "providerid", "iss", "aud"})

@@ -23,9 +23,10 @@ LOADED = re.compile(
     r"""\b(?:import|from)\b\s*\(?\s*["'`]([./][^"'`]*)["'`]"""
     r"""|\bnew (?:Shared)?Worker\(\s*(?:new URL\(\s*)?["'`]([^"'`]+)["'`]"""
     r"""|\bimportScripts\(\s*["'`]([^"'`]+)["'`]"""
+    r"""|\bfetch\(\s*["'`]([^"'`]*(?:\.json|config|settings|\benv)[^"'`]*)["'`]\s*\)"""
     r"""|[#@] ?sourceMappingURL=(?!data:)(\S+)"""
 )
-"""Addresses that a script loads: relative imports, workers and its source map. A bare package name does not match."""
+"""Addresses that a script loads: relative imports, workers, configurations and its source map."""
 MAPPED = re.compile(r""":\s*"([./][^"]*|https?:[^"]*)\"""")
 """Addresses in an import map."""
 
@@ -35,8 +36,8 @@ MAPPED = re.compile(r""":\s*"([./][^"]*|https?:[^"]*)\"""")
     group=LEAKS,
     severity=Severity.MUST,
     section="5.3",
-    sent="GET --page-url, logged in, and its scripts of the same origin, with what these import, their workers "
-    f"and source maps, at most {MOST_SCRIPTS} files",
+    sent="GET --page-url, logged in, and its scripts of the same origin, with what these import, their workers, "
+    f"configurations and source maps, at most {MOST_SCRIPTS} files",
     passes="none of them contains the secret",
     hint="secret_key must never reach a browser. Rotate secret_key now, and sign tokens on the server.",
     mistakes=(

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from functools import partial
 
 from chatkey_check.calls.requests import Variation
-from chatkey_check.exchange import Exchange
+from chatkey_check.exchange import MISSING, Exchange
 from chatkey_check.judging.check import check
 from chatkey_check.judging.findings import failed, passed, warned
 from chatkey_check.model import BAD_REQUESTS, Finding, Severity, Verdict, Where
+from chatkey_check.reading import Unreadable
 from chatkey_check.run import Run
 from chatkey_check.shape import Shape
 
@@ -116,6 +117,15 @@ def _judged(what: str, answer: Exchange) -> Finding:
     body = f"{what[:1].upper()}{what[1:]}"
     if answer.minted:
         return failed(f"{body} gets a token.", answer)
-    if answer.status >= 400 or answer.redirected or answer.member is None:
+    if answer.status >= 400 or answer.redirected or answer.member is None or _says_error(answer):
         return passed()
     return warned(f"{body} gets {answer.status}, as if it were valid.", answer)
+
+
+def _says_error(answer: Exchange) -> bool:
+    """Return whether the JSON of an answer has an error in place of a result, as in JSON-RPC and GraphQL."""
+    try:
+        said = answer.json
+    except Unreadable:
+        return False
+    return isinstance(said, dict) and bool(said.get("error") or said.get("errors")) and answer.member is MISSING

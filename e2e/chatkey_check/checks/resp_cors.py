@@ -30,7 +30,8 @@ LOOPBACK = ("http://localhost:6123", "http://127.0.0.1:6123")
     mistakes=(
         "CORS is enabled for the whole site with *",
         "the request's Origin is copied into the answer",
-        "only the beginning or the end of an origin is compared",
+        "only the beginning or the end of an origin is compared, or the dots in a pattern are not escaped",
+        "the origin is compared without its scheme",
         "a pattern for development servers allows every port of localhost in production",
     ),
     needs=("net.latency",),
@@ -69,6 +70,9 @@ def _lookalikes(page: str) -> Iterator[str]:
     name, colon, port = host.partition(":")
     yield f"{scheme}://{name}.evil.example{colon}{port}"
     yield f"{scheme}://evil-{name}{colon}{port}"
+    yield f"{scheme}://{name.replace('.', 'x')}{colon}{port}"
+    if scheme == "https":
+        yield f"http://{host}"
 
 
 def _questions(calls: Calls) -> Iterator[tuple[str, Exchange]]:

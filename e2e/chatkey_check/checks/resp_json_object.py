@@ -53,5 +53,5 @@ def json_object(run: Run) -> Finding:
 
 
 def _judged(answer: Exchange) -> Finding:
-    wrong = wrong_with(answer)
+    wrong = wrong_with(answer, of_member=True)
     return failed(wrong.message, answer, hint=wrong.hint) if wrong else passed()

@@ -79,6 +79,10 @@ def stands_still(calls: Calls, token: Token, name: str) -> bool:
     return not grid or seconds(calls.after(grid + 1).claims, name) == first
 
 
+TICKS: Final = range(600_000_000_000_000_000, 700_000_000_000_000_000)
+"""The ticks of .NET from 1902 to 2219. Nanoseconds since 1970 have one digit more."""
+
+
 def not_seconds(value: int, what: str) -> str:
     """Return a message for a number that is not a time in seconds since 1970."""
     if value < 0:
@@ -86,7 +90,7 @@ def not_seconds(value: int, what: str) -> str:
     if value < TEN_DIGITS.start:
         return f"{what} is {value}, which is a duration, not a point in time."
     units = {13: "milliseconds", 16: "microseconds", 19: "nanoseconds"}
-    unit = units.get(len(str(value)))
+    unit = "ticks of .NET (100 nanoseconds since the year 1)" if value in TICKS else units.get(len(str(value)))
     return f"{what} is {value}, which {f'looks like {unit}' if unit else 'is too large for a date'}."
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
@@ -13,13 +13,23 @@ from chatkey_check.exchange import Exchange
 from chatkey_check.judging.findings import failed, passed
 from chatkey_check.model import Finding, Skipped
 
+PEOPLE: Final = ("user", "customer", "account", "member", "client", "person", "profile", "contact")
+
+
+def _named_by(ending: str) -> Iterator[str]:
+    """Yield the words for people with an ending, in snake_case and in camelCase."""
+    for person in PEOPLE:
+        yield from (f"{person}_{ending}", f"{person}{ending.capitalize()}")
+
+
 ID_NAMES: Final = (
-    *("id", "uid", "userid", "userId", "userID", "user_id", "user", "username", "login", "sub", "external_id"),
-    *("account", "accountId", "account_id", "customer", "customerId", "customer_id", "contact_id", "client_id"),
-    *("member", "memberId", "member_id", "profile_id", "person_id", "as", "act_as", "actAs", "login_as", "loginAs"),
+    *("id", "uid", "userid", "userID", "username", "login", "sub", "external_id", *PEOPLE),
+    *(name for ending in ("id", "number", "name") for name in _named_by(ending)),
+    *("as", "act_as", "actAs", "login_as", "loginAs"),
     *("impersonate", "impersonate_user", "impersonateUserId", "on_behalf_of", "onBehalfOf", "_switch_user", "sudo"),
 )
 """Names under which pages, gateways and tools for support staff name a person."""
+EMAIL_NAMES: Final = ("email", "mail", "email_address", "emailAddress", "user_email", "userEmail", "customerEmail")
 
 
 class Victim(NamedTuple):
@@ -79,7 +89,22 @@ def believed(calls: Calls, where: str, named: Callable[[Victim], Details], ask: 
                 limited = answer if answer.limited and not smaller else limited
     if limited is not None:
         raise Skipped(f"a call that names another person in the {where} is over a limit ({limited.result})")
+    if refused_twin(calls, ask):
+        raise Skipped(f"with anything more in the {where}, the answer is as if nobody were logged in")
     return passed()
+
+
+TWIN: Final[Details] = ((("x_unknown",), "1"),)
+"""Details that name nobody. If a call with them gets no token, the refusal of other details proves nothing."""
+
+
+def refused_twin(calls: Calls, ask: Ask) -> Exchange | None:
+    """Return the call that names nobody, if it is answered as if nobody were logged in and a normal call is not."""
+    if calls.member.rotates:
+        return None
+    twin = ask(calls.member, TWIN)
+    is_refused = twin.succeeded and not twin.minted
+    return twin if is_refused and calls.ask("a normal call, to compare", calls.member).minted else None
 
 
 def judged(calls: Calls, where: str, session: Session, victim: Victim, answer: Exchange) -> Finding | None:
@@ -133,8 +158,9 @@ def _divided(part: Details, refused: Exchange) -> list[Details]:
 
 
 def flat(victim: Victim) -> Details:
-    """Return a person's id under all usual names, and the e-mail address."""
-    return [*(((name,), victim.uid) for name in ID_NAMES), (("email",), victim.email)]
+    """Return a person's id and e-mail address under all usual names."""
+    ids = [((name,), victim.uid) for name in ID_NAMES]
+    return [*ids, *(((name,), victim.email) for name in EMAIL_NAMES)]
 
 
 def _logged_in(calls: Calls) -> set[object]:

@@ -24,14 +24,16 @@ UNASKED = frozenset({"br", "zstd", "compress"})
 """Content codings that this program does not accept. Browsers accept br and zstd over https only."""
 GZIP = b"\x1f\x8b"
 """The first bytes of a gzip file."""
+NOT_JSON = re.compile(r":\s*(NaN|-?Infinity)\b")
+"""Numbers that Python's encoder writes, and no JSON parser of a browser reads."""
 JSON_BEGINS = re.compile(r'\{\s*"token"')
 BOT_WALLS = ("just a moment", "captcha", "challenge-platform", "are you human", "bot detection", "_incapsula_")
 """Texts in the pages with which bot protections answer programs."""
 BOT_WALL = "Bot protection in front of the endpoint blocks this program. Add an exception for this program."
 
 
-def wrong_with(answer: Exchange) -> Wrong | None:
-    """Return what is wrong with the form of an answer, or None."""
+def wrong_with(answer: Exchange, *, of_member: bool = False) -> Wrong | None:
+    """Return what is wrong with the form of an answer, or None. A member's null is wrong if the token is elsewhere."""
     path = answer.request.token_at
     if path != EXAMPLE_TOKEN:
         return _at_own_place(answer, path)
@@ -42,7 +44,15 @@ def wrong_with(answer: Exchange) -> Wrong | None:
     if not isinstance(body, dict):
         what = "a JSON string" if isinstance(body, str) else reading.kind(body)
         return Wrong(f"The answer is {what}, not an object.")
-    return None if "token" in body else _elsewhere(body)
+    if "token" not in body or (of_member and body["token"] is None and _has_token(body)):
+        return _elsewhere(body)
+    return None
+
+
+def _has_token(body: Mapping[str, object]) -> bool:
+    """Return whether a member of the body, or of an object in it, is a token."""
+    inner = [value for value in body.values() if isinstance(value, Mapping)]
+    return any(isinstance(one, str) and JWT.match(one) for held in [body, *inner] for one in held.values())
 
 
 def _at_own_place(answer: Exchange, path: tuple[str, ...]) -> Wrong | None:
@@ -109,6 +119,8 @@ def _around(text: str) -> Wrong | None:
         _, end = json.JSONDecoder().raw_decode(text, begin.start())
     except (ValueError, RecursionError):
         return None
+    if end == len(text) and not begin.start():
+        return None  # Python reads NaN, too
     if end == len(text):
         hint = "Remove it. It may be a warning, a log line, or a prefix such as `)]}'`, which browsers do not remove."
         return Wrong("The answer has other text before the JSON.", hint)
@@ -121,6 +133,10 @@ def _almost(text: str, reason: str) -> Wrong:
     if not text.endswith("}"):
         hint = "Content-Length may count characters instead of bytes, or the program stops while it writes the answer."
         return Wrong(f"The JSON of the answer is cut off: {reason}.", hint)
+    number = NOT_JSON.search(text)
+    if number:
+        hint = "Send null in place of this number, or leave it out. In Python, json.dumps has allow_nan=False."
+        return Wrong(f"The JSON of the answer contains {number[1]}, which JSON does not have.", hint)
     hint = "Encode the answer with your JSON library, not with a template."
     return Wrong(f"The answer looks like JSON, but is not valid JSON: {reason}.", hint)
 
@@ -136,7 +152,7 @@ def _elsewhere(body: Mapping[str, object]) -> Wrong:
         if isinstance(value, str) and '"token"' in value and value.lstrip().startswith("{"):
             what = f"The token is in the text `{name}`: the answer is an envelope of Lambda or another function."
             return Wrong(what, "Let the gateway unwrap the envelope (proxy integration), or return the body alone.")
-        if name.lower() == "token" or (isinstance(value, str) and JWT.match(value)):
+        if (name.lower() == "token" and name != "token") or (isinstance(value, str) and JWT.match(value)):
             return Wrong(f"The token is in the member `{name}`, not `token`.", f"Rename `{name}` to `token`.")
     names = ", ".join(f"`{name}`" for name in list(body)[:5]) or "none"
     return Wrong(f"The answer has no member `token`. Its members: {names}.")

@@ -62,7 +62,7 @@ def _cause(report: Report) -> str:
     cause = report.cause
     if cause is None:
         return ""
-    said = re.split(r"(?<=[^.])[.;:] ", cause.message)[0].rstrip(".")
+    said = re.split(r"(?<=[^.])[.;] ", cause.message)[0].rstrip(".")
     return f"{cause.check.id}: {said if len(said) <= LONGEST else f'{said[: LONGEST - 1]}…'}"
 
 

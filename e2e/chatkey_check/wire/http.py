@@ -40,6 +40,9 @@ class Unsendable(Exception):
     """A request that cannot be sent over HTTP. The message says which part is invalid."""
 
 
+VERSION_NOT_SUPPORTED: Final = 505
+
+
 class Wire(Protocol):
     """Sends requests to an endpoint."""
 
@@ -142,14 +145,14 @@ class HttpWire:
 
     def _over_http2(self, done: Exchange) -> Exchange:
         """If the server does not speak HTTP/1.1, repeat the call over HTTP/2. Keep to HTTP/2 if that works."""
-        if done.broken is not Broken.FRAMES:
+        if done.broken is not Broken.FRAMES and done.status != VERSION_NOT_SUPPORTED:
             return done
         if find_spec("h2") is None:
             raise OptionError(f"{_place(done.request.url)[0]} speaks only HTTP/2: pip install 'chatkey[http2]'")
         with closing(self._transport(keep=0, http2=True)) as transport:
             again = self._exchange(transport, Line(), done.request)
         if again.response is None:
-            return replace(done, broken=Broken.GARBLED)
+            return done if done.response else replace(done, broken=Broken.GARBLED)
         self._only_http2.add(_place(done.request.url))
         return replace(again, http2=True)
 

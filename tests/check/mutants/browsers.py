@@ -117,6 +117,7 @@ cookie("CookieHostPrefix", "Path=/; Secure; HttpOnly; SameSite=Lax", "__Host-sid
 cookie("CookieSecurePrefix", "Path=/CookieSecurePrefix; Secure", "__Secure-sid")
 cookie("CookieOfOwnPath", "Path=/CookieOfOwnPath/chat/; HttpOnly")
 cookie("CookieOfExactPath", "Path=/CookieOfExactPath/chat/token; HttpOnly")
+cookie("CookieWithOldExpires", "Path=/; Max-Age=3600; Expires=Thu, 01 Jan 1970 00:00:00 GMT")
 cookie("CookieStrict", "Path=/; Secure; SameSite=Strict; Max-Age=3600")
 
 

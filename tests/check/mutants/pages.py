@@ -40,6 +40,7 @@ page("secret-in-preloaded-module", '<link rel="modulepreload" href="a.js">', a=H
 page("secret-in-import-map", '<script type="importmap">{"imports": {"shop": "./a.js"}}</script>', a=HELD)
 page("secret-in-worker", MODULE, a='new Worker(new URL("./b.js", import.meta.url))', b=HELD)
 page("secret-in-source-map", MODULE, a="x()\n//# sourceMappingURL=b.js", b=HELD)
+page("secret-in-configuration", MODULE, a='fetch("config.js").then(start)', config=HELD)
 page("secret-escaped", MODULE, a=f'const key = "{ESCAPED}"')
 page("secret-escaped-unicode", MODULE, a=f'const key = "{UNICODE}"')
 page("secret-as-entities", f'<div data-key="{ENTITIES}"></div>')

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from tests.check.mutants import (
     alternating,
+    backends,
     broken_answers,
     broken_callers,
     broken_people,
@@ -56,6 +57,7 @@ from chatkey_check.wire.http import HttpWire
 HERE: Final = Path(__file__).parent
 MODULES: Final = (
     alternating,
+    backends,
     broken_answers,
     broken_callers,
     broken_people,

@@ -18,6 +18,9 @@ from tests.check.mutants.mutant_backend import (
 )
 from tests.check.mutants.mutant_server import Answer, Request
 
+from chatkey_check.calls.shared import PARALLEL
+from chatkey_stack.patience import PATIENCE
+
 unusual = register(UNUSUAL)
 
 
@@ -286,20 +289,26 @@ class DropsBursts(Backend):
             self.busy -= 1
 
 
+HALF = PARALLEL // 2
+
+
 @unusual("LongQueue")
 class LongQueue(Backend):
-    """Handles one call at a time. If many calls are waiting, the last call exceeds its timeout."""
+    """Handles some calls at a time. If more calls are waiting, the surplus calls get no answer before their timeout."""
 
-    options = {"timeout": 1.2}
+    options = {"timeout": PATIENCE / 2}
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.turn = asyncio.Lock()
+        self.waiting = 0
 
     async def endpoint(self, request: Request) -> Answer:
-        async with self.turn:
-            await asyncio.sleep(0.08)
+        self.waiting += 1
+        try:
+            await asyncio.sleep(PATIENCE if self.waiting > HALF else 0.01)
             return await super().endpoint(request)
+        finally:
+            self.waiting -= 1
 
 
 @unusual("LimitsRate")
