@@ -94,25 +94,22 @@ def test_a_run_that_is_asked_to_end_ends_what_it_has_started(tmp_path: Path) -> 
 
 
 @pytest.mark.long
-def test_it_runs_anywhere_and_says_in_a_sentence_what_to_do_without_a_browser(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("browser", "said"),
+    [
+        ("/no/such/browser", "CHATKEY_BROWSER is '/no/such/browser', which is neither a file nor a command"),
+        ("webkit", "No WebKit was found. Install one: `chatkey browser --install webkit`."),
+    ],
+)
+def test_without_a_browser_it_says_what_to_do_anywhere_and_installs_none(
+    tmp_path: Path, browser: str, said: str
+) -> None:
     run = "from chatkey_e2e.cli import e2e; e2e()"
-    command = [sys.executable, "-c", run, "-k", "cleared_key", "--browser", "/no/such/browser"]
-
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-
-    assert done.returncode == NO_BROWSER
-    assert "CHATKEY_BROWSER is '/no/such/browser', which is neither a file nor a command" in done.stdout
-    assert [path.name for path in tmp_path.iterdir() if path.name != ".pytest_cache"] == []
-
-
-@pytest.mark.long
-def test_without_a_browser_the_line_to_type_is_told_and_none_is_installed(tmp_path: Path) -> None:
-    run = "from chatkey_e2e.cli import e2e; e2e()"
-    command = [sys.executable, "-c", run, "-k", "cleared_key", "--browser", "webkit"]
+    command = [sys.executable, "-c", run, "-k", "cleared_key", "--browser", browser]
     environ = {**os.environ, "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path)}
 
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
 
     assert done.returncode == NO_BROWSER
-    assert "No WebKit was found. Install one: `chatkey browser --install webkit`." in done.stdout
+    assert said in done.stdout
     assert [path.name for path in tmp_path.iterdir() if path.name != ".pytest_cache"] == []

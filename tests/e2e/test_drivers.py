@@ -37,19 +37,16 @@ def no_other_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("mark", ["skip_browser('firefox'", "only_browser('chromium'"])
-def test_skipped_tests_are_counted_with_their_reason(pytester: pytest.Pytester, mark: str) -> None:
-    result = run(pytester, f"{mark}, because='a CDP session is needed')", "--browser", "firefox")
+def test_tests_that_the_driver_does_not_support_are_skipped_and_counted_with_their_reason(
+    pytester: pytest.Pytester, mark: str
+) -> None:
+    marked = f"{mark}, because='a CDP session is needed')"
+
+    run(pytester, marked).assert_outcomes(passed=2)
+    result = run(pytester, marked, "--browser", "firefox")
 
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(["chatkey: 2 skipped not in firefox: a CDP session is needed"])
-
-
-@pytest.mark.parametrize("mark", ["skip_browser('firefox'", "only_browser('chromium'"])
-def test_a_test_that_the_driver_supports_runs(pytester: pytest.Pytester, mark: str) -> None:
-    result = run(pytester, f"{mark}, because='a CDP session is needed')")
-
-    result.assert_outcomes(passed=2)
-    result.stdout.no_fnmatch_line("*skipped*")
 
 
 def test_a_mark_without_a_reason_is_left_to_pytest_playwright(pytester: pytest.Pytester) -> None:

@@ -36,6 +36,18 @@ def test_a_test_without_our_fixtures_is_left_unchanged(harness: pytest.Pytester)
     result.assert_outcomes(passed=3)
 
 
+def test_the_inspector_waits_without_a_timeout(harness: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PWDEBUG", "1")
+    code = """
+        from playwright.sync_api import expect
+
+        def test_it(context, stack):
+            assert (context.timeout, expect._timeout) == (0, 0)
+    """
+
+    run(harness, code, "--chatkey-patience=7").assert_outcomes(passed=1)
+
+
 def test_options_of_a_test_for_its_context_override_ours(harness: pytest.Pytester) -> None:
     result = run(
         harness,

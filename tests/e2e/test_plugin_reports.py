@@ -95,13 +95,6 @@ def test_a_run_that_is_interrupted_leaves_no_secret_either(harness: pytest.Pytes
     assert (left.name, left.read_text()) == ("[redacted].txt", "it is [redacted]")
 
 
-def test_a_trace_of_every_test_is_kept_on_request(harness: pytest.Pytester) -> None:
-    result = run(harness, "def test_it(new_context, stack):\n    new_context()", "--tracing", "on")
-
-    result.assert_outcomes(passed=1)
-    assert [name.rpartition("/")[2] for name in kept(harness)] == ["trace.zip"]
-
-
 @pytest.mark.parametrize(
     ("options", "snapshots"),
     [

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from tests.e2e.outside.screen import F8, screen
 from tests.e2e.outside.test_outside import Project
 from tests.webkit.driven import screen as virtual_screen
 
@@ -50,33 +46,6 @@ def test_a_test_case_and_soft_expectations(project: Project) -> None:
 
     assert done.returncode == 0, done.stdout
     assert "2 passed" in done.stdout
-
-
-@NO_SCREEN
-def test_recording(project: Project) -> None:
-    """The inspector opens while the test is paused, and F8 ends the test."""
-    (project.folder / "test_record.py").write_text(section("debug-scenario.md", "Record a test", "python"))
-    command = section("debug-scenario.md", "Record a test", "console").split()
-    pressed = set()
-
-    with (
-        virtual_screen() as display,
-        project.running(*command[1:], DISPLAY=display) as process,
-        screen(display) as looking,
-    ):
-        deadline = time.monotonic() + 20 * PATIENCE
-        while process.poll() is None and time.monotonic() < deadline:
-            for title, window in looking.titles().items():
-                if title.startswith("Playwright Inspector"):
-                    pressed.add(title)
-                    looking.press(window, F8)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(1)
-        output = process.communicate()[0]
-
-    assert command[0] == "pytest"
-    assert process.returncode == 0, output
-    assert pressed
 
 
 @NO_SCREEN
