@@ -31,8 +31,3 @@ def test_a_logo_consists_of_a_few_shapes_on_the_grid(social: str, shape: Shape) 
     assert all(-1 <= float(number) <= 25 for number in NUMBER.findall(shape.path))
     assert shape.path.endswith("z") or shape.width is not None
     assert shape.colour == INK or re.fullmatch("#[0-9a-f]{6}", shape.colour)
-
-
-def test_all_logos_together_are_small() -> None:
-    """The logos must be small, because they are in the snapshot that every page loads."""
-    assert sum(len(shape.path) for _, shape in SHAPES) < 4000

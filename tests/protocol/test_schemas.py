@@ -127,14 +127,6 @@ def test_an_unknown_kind_of_frame_does_not_fit() -> None:
     assert not any(profile.fits("frames-of-the-widget", frame) for frame in unknown)
 
 
-def test_an_undeclared_member_in_our_own_frames_is_found() -> None:
-    frame = {"type": "pong", "server_time": 1}
-    profile.said_by_the_server(frame)
-
-    with pytest.raises(Exception, match="more"):
-        profile.said_by_the_server({**frame, "more": 1})
-
-
 @pytest.mark.contract("D-09/message", "D-09/error")
 def test_a_message_to_the_opener_has_a_token_or_an_error() -> None:
     message = {"type": "wf:oauth", "providerId": "p", "social": "google"}

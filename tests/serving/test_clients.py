@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ from tests.listening import program
 from tests.node import NODE
 
 from chatkey_stack.patience import PATIENCE
-from chatkey_stack.ports import LOOPBACK, free_ports
+from chatkey_stack.ports import free_ports
 from chatkey_stack.stack import Flavour, Stack, running
 from chatkey_stack.tls import Certificates, issue
 
@@ -116,17 +115,3 @@ def test_a_client_logs_in_and_uses_the_labs(prepare: Prepare, addresses: tuple[s
 
     assert done.stderr == ""
     assert json.loads(done.stdout) == {"statuses": [201, 200, 302, 200, 200, 200], "name": "Rhea Quill"}
-
-
-@pytest.mark.parametrize("client", ["java.net.http", "curl --http2"])
-def test_a_client_offers_h2c_over_http(prepare: Prepare, client: str) -> None:
-    """The other tests would not cover the offer if the client did not make it."""
-    with socket.create_server((LOOPBACK, 0)) as listener:
-        listener.settimeout(4 * PATIENCE)
-        address = f"http://{LOOPBACK}:{listener.getsockname()[1]}"
-        options = prepare(client, address, address, address)
-        silent = subprocess.Popen(**options, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with silent, listener, listener.accept()[0] as wire:
-            head = wire.recv(65536)
-
-    assert b"\r\nUpgrade: h2c\r\n" in head

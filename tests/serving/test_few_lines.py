@@ -42,13 +42,6 @@ def few(time: Time, told: list[tuple[str, int]]) -> FewLines:
     return FewLines(PER_SECOND, lambda *what: told.append(what), now=lambda: time.now, later=time.later)
 
 
-def test_a_flood_of_one_kind_is_cut_off_and_other_kinds_are_not(few: FewLines) -> None:
-    flood = [few.admits("socket.refused") for _ in range(300)]
-
-    assert flood == [True] * AT_ONCE + [False] * (300 - AT_ONCE)
-    assert few.admits("database.away")
-
-
 def test_after_a_flood_lines_are_written_at_the_given_rate(few: FewLines, time: Time) -> None:
     for _ in range(300):
         few.admits("socket.refused")

@@ -75,12 +75,6 @@ async def test_a_client_that_half_closes_still_gets_all_answers(group: Group) ->
     assert answered == {row.id: row.allowed[0] for row in group.rows}
 
 
-@each_group
-def test_a_group_has_requests_that_are_read_and_rows_of_different_names(group: Group) -> None:
-    assert [row.id for row in group.rows if 200 in row.allowed[0]]
-    assert len({row.id for row in group.rows}) == len(group.rows)
-
-
 @pytest.fixture(scope="module")
 def referee(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of an nginx that answers every request with 200."""

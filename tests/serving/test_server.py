@@ -54,14 +54,6 @@ async def serving(
         await running
 
 
-async def test_the_server_reports_ready_when_it_answers() -> None:
-    async with serving() as (_, port):
-        reader, writer = await answered(port)
-
-        assert not reader.at_eof()
-        writer.close()
-
-
 async def test_the_work_before_the_stop_is_done_while_connections_are_open() -> None:
     there: list[bool] = []
 
@@ -76,22 +68,13 @@ async def test_the_work_before_the_stop_is_done_while_connections_are_open() -> 
     writer.close()
 
 
-async def test_a_silent_connection_does_not_keep_the_server_from_stopping() -> None:
+async def test_idle_and_silent_connections_do_not_keep_the_server_from_stopping() -> None:
     async with serving() as (_, port):
-        silent, its_writer = await asyncio.open_connection("127.0.0.1", port)
-        _, writer = await answered(port)
+        opened = [await asyncio.open_connection("127.0.0.1", port), await answered(port)]
 
-    assert await is_cut(silent)
-    its_writer.close()
-    writer.close()
-
-
-async def test_an_idle_connection_does_not_keep_the_server_from_stopping() -> None:
-    async with serving() as (_, port):
-        reader, writer = await answered(port)
-
-    assert await is_cut(reader)
-    writer.close()
+    for reader, writer in opened:
+        assert await is_cut(reader)
+        writer.close()
 
 
 async def test_without_room_the_connection_that_has_waited_longest_for_a_request_is_broken() -> None:

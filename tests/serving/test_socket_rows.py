@@ -59,12 +59,6 @@ async def test_frames_are_answered_the_same_however_they_are_cut(
     assert answered == {row.id: row.allowed[0] for row in rows}
 
 
-@each_kind
-def test_a_kind_has_frames_that_are_read_and_rows_of_different_names(rows: list[SocketRow]) -> None:
-    assert [row.id for row in rows if "after" in row.allowed[0]]
-    assert len({row.id for row in rows}) == len(rows)
-
-
 # the library
 
 

@@ -56,27 +56,23 @@ def test_a_test_that_passes_alone_is_listed_and_the_run_passes(
     assert run_tests.report(flaky).splitlines()[1:] == ["  test_it.py::test_by_chance"]
 
 
-def test_a_broken_test_fails_the_run_and_nothing_is_listed(tmp_path: Path, flaky: Path) -> None:
-    assert run(tmp_path, BROKEN, flaky) == 1
-    assert not flaky.exists()
-
-
 def test_with_many_failures_nothing_is_repeated(tmp_path: Path, flaky: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path, ALL_BROKEN, flaky) == 1
     assert "once more" not in capfd.readouterr().out
 
 
-@pytest.mark.parametrize(("arguments", "status"), [(("-k", "nothing"), 5), (("--no-such-option",), 4)])
-def test_other_exit_statuses_of_pytest_are_returned_unchanged(
-    tmp_path: Path, flaky: Path, arguments: tuple[str, ...], status: int
+@pytest.mark.parametrize(
+    ("text", "arguments", "status"),
+    [
+        (CHANCE, ("-k", "nothing"), 5),
+        (CHANCE, ("--no-such-option",), 4),
+        ("import no_such_module\n", (), 2),
+        (BROKEN, (), 1),
+        ("def test_it(): pass\n", (), 0),
+    ],
+)
+def test_the_exit_status_of_pytest_is_returned_and_nothing_is_listed(
+    tmp_path: Path, flaky: Path, text: str, arguments: tuple[str, ...], status: int
 ) -> None:
-    assert run(tmp_path, CHANCE, flaky, *arguments) == status
-
-
-def test_a_file_that_cannot_be_imported_fails_the_run(tmp_path: Path, flaky: Path) -> None:
-    assert run(tmp_path, "import no_such_module\n", flaky) == 2
-
-
-def test_a_run_without_failures_lists_none(tmp_path: Path, flaky: Path) -> None:
-    assert run(tmp_path, "def test_it(): pass\n", flaky) == 0
+    assert run(tmp_path, text, flaky, *arguments) == status
     assert run_tests.report(flaky) == "flaky: 0 tests failed at first and passed when run alone"
