@@ -38,8 +38,8 @@ class Seen:
     def __init__(self) -> None:
         self.storage: dict[str, str] = {}
         self.elsewhere: dict[str, str] = {}
-        self.process: Any = SimpleNamespace(name="service", mark=0, output=lambda since: self.written)
         self.written = ""
+        self.process: Any = SimpleNamespace(name="service", mark=0, output=lambda since: self.written)
         self.witness = Witness(cast("Any", SimpleNamespace(servers=[SimpleNamespace(process=self.process)])), {SECRET})
         self.witness.sent += [Sent(URI, json.dumps({"type": "connect", "token": one})) for one in (VISITOR, CUSTOM)]
         self.witness.sent.append(Sent(URI, json.dumps({"type": "connect", "token": SOCIAL})))
