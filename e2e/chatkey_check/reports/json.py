@@ -48,6 +48,7 @@ def _check(outcome: Outcome) -> dict[str, Any]:
     check = outcome.check
     return {
         "id": check.id,
+        "page": f"docs/checks.md#{check.id.replace('.', '')}",
         "group": check.group,
         "severity": check.severity,
         "section": check.section,
