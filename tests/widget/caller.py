@@ -1,5 +1,7 @@
 """A widget in a call, and the offers and answers of its other side."""
 
+from collections.abc import Mapping
+
 from tests.widget.driver import Driver
 
 from chatkey_protocol.frames import Kind
@@ -27,8 +29,15 @@ class Caller:
         if accepted:
             self.driver.frame(type="call", call_id=CALL_ID, state="active")
 
-    def offer(self, *, fingerprint: str = AGENT, vouched: str = AGENT, nonce: str = NONCE) -> None:
-        members = {"sdp": sdp(fingerprint), "nonce": nonce, "fingerprint": vouched, "ice_servers": []}
+    def offer(
+        self,
+        *,
+        fingerprint: str = AGENT,
+        vouched: str = AGENT,
+        nonce: str = NONCE,
+        more: Mapping[str, object] | None = None,
+    ) -> None:
+        members = {"sdp": sdp(fingerprint), "nonce": nonce, "fingerprint": vouched, "ice_servers": [], **(more or {})}
         self.driver.frame(type="signal", call_id=CALL_ID, event="offer", **members)
 
     def answer(self) -> dict[str, object]:

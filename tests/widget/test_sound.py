@@ -151,15 +151,6 @@ def test_a_refused_proof_closes_the_sound(caller: Caller) -> None:
     assert caller.is_silent()
 
 
-@pytest.mark.parametrize("code", ["call_unanswered", "call_lost", "proof_nonce"])
-def test_a_call_that_nobody_ended_is_reported_with_its_code(caller: Caller, code: str) -> None:
-    caller.begin()
-
-    caller.driver.frame(type="call", call_id=CALL_ID, state="ended", code=code)
-
-    assert (caller.driver.errors(), caller.is_silent()) == ([code], True)
-
-
 @pytest.mark.parametrize("announced", [{}, {"revision": 2}])
 def test_a_call_at_a_service_of_an_earlier_revision_goes_on_without_sound(
     caller: Caller, announced: dict[str, int]
@@ -228,3 +219,60 @@ def test_the_person_can_choose_another_device_during_a_call(caller: Caller) -> N
     assert caller.driver.view.sound.devices == devices
     chosen = caller.driver.last(effects.UseDevice)
     assert (chosen.ref, chosen.kind, chosen.id) == (caller.ref, "microphone", "headset")
+
+
+@pytest.mark.parametrize(("members", "policy"), [({}, "all"), ({"relay_only": True}, "relay")])
+def test_the_service_decides_whether_the_sound_only_goes_through_turn_servers(
+    caller: Caller, members: dict[str, bool], policy: str
+) -> None:
+    """Otherwise both sides learn each other's addresses."""
+    caller.begin()
+
+    caller.offer(more=members)
+
+    assert caller.driver.last(effects.AnswerOffer).configuration["iceTransportPolicy"] == policy
+
+
+def test_a_sound_that_the_local_network_permission_blocks_has_a_code_of_its_own(caller: Caller) -> None:
+    """F250: The person must read that they can allow the access."""
+    caller.begin()
+
+    caller.driver.advance(CONNECT_SECONDS)
+    caller.driver.feed(events.SoundInspected(caller.ref, blocked=True))
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([Fault.CALL_LOCAL_NETWORK], True)
+    assert "local network" in (caller.driver.view.notice or "")
+    assert caller.sent(Kind.CALL)["action"] == "end"
+
+
+def test_an_answer_about_an_earlier_call_does_not_end_this_one(caller: Caller) -> None:
+    caller.begin()
+
+    caller.driver.feed(events.SoundInspected(caller.ref - 1, blocked=True))
+
+    assert (caller.driver.errors(), caller.is_silent()) == ([], False)
+
+
+@pytest.mark.parametrize("seconds", [1, LOST_SECONDS - 1])
+def test_a_browser_that_reports_a_second_failure_gets_no_more_time(caller: Caller, seconds: float) -> None:
+    """F244: The browser reports `disconnected`, and `failed` some seconds later."""
+    caller.connect()
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(seconds)
+
+    caller.driver.feed(events.SoundChanged(caller.ref, "interrupted"))
+    caller.driver.advance(LOST_SECONDS - seconds)
+
+    assert len(caller.driver.all(effects.InspectSound)) == 1
+
+
+def test_a_sound_that_needs_a_click_is_played_by_a_click(caller: Caller) -> None:
+    """F245: The browser may refuse to play sound without a click."""
+    caller.connect()
+    caller.driver.feed(events.SoundChanged(caller.ref, "silent"))
+    before = caller.driver.view.sound
+
+    caller.driver.feed(events.PlayAsked())
+
+    assert (before.silent, caller.driver.view.sound.silent) == (True, False)
+    assert len(caller.driver.all(effects.PlaySound)) == 2  # the first one when the answer was verified

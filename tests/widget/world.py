@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -56,8 +56,8 @@ class Sound:
         self.done.append(f"microphone {microphone} {speaker}".rstrip())
         self.opened.set()
 
-    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str:
-        self.done.append(f"answer {len(ice_servers)}")
+    async def answer(self, sdp: str, configuration: Mapping[str, object]) -> str:
+        self.done.append(f"answer {configuration['iceTransportPolicy']}")
         return sdp
 
     async def add_candidate(self, candidate: str) -> None:

@@ -294,7 +294,8 @@ class Signal(TypedDict):
     """The server passes on an offer or a candidate of the agent's page, or confirms that it has `passed` a signal on.
 
     The server vouches that the `fingerprint` of an `offer` comes from the page of the agent who accepted the call. An
-    answer that was passed on was verified. `id` is the `id` of the widget's frame.
+    answer that was passed on was verified. `id` is the `id` of the widget's frame. With `relay_only`, the sound may
+    only go through the TURN servers.
     """
 
     type: Literal["signal"]
@@ -305,6 +306,7 @@ class Signal(TypedDict):
     nonce: NotRequired[str]
     fingerprint: NotRequired[str]
     ice_servers: NotRequired[list[IceServer]]
+    relay_only: NotRequired[bool]
     candidate: NotRequired[str]
 
 

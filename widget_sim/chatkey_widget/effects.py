@@ -3,7 +3,7 @@
 `runtime.py` carries them out, and reports the results as events. A result has the same `ref` as its action.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -155,11 +155,11 @@ class OpenMicrophone:
 
 @dataclass(frozen=True, slots=True)
 class AnswerOffer:
-    """Connect the sound: answer this offer, over these STUN and TURN servers."""
+    """Connect the sound: answer this offer. `configuration` is the one of `RTCPeerConnection`."""
 
     ref: int
     sdp: str = field(repr=False)
-    ice_servers: Sequence[object] = field(repr=False)
+    configuration: Mapping[str, object] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """Interfaces to the outside world. `browser/` implements them for the page, and tests implement them, too."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol
@@ -204,7 +204,7 @@ class CallSound(Protocol):
         """Ask for the microphone, the chosen one if it is there. Raises `MicrophoneRefused`."""
         ...
 
-    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str | None:
+    async def answer(self, sdp: str, configuration: Mapping[str, object]) -> str | None:
         """Make the answer to an offer, or return None if a newer offer came. The microphone is silent until `send`."""
         ...
 

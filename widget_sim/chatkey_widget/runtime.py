@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from typing import Final, assert_never
 from urllib.parse import quote, urlencode
 
@@ -158,8 +158,8 @@ class Runtime:
         match effect:
             case effects.OpenMicrophone():
                 self._spawn(self._open_microphone(effect))
-            case effects.AnswerOffer(ref, sdp, ice_servers):
-                self._spawn(self._answer_offer(ref, sdp, ice_servers))
+            case effects.AnswerOffer(ref, sdp, configuration):
+                self._spawn(self._answer_offer(ref, sdp, configuration))
             case effects.SignCall(ref, signing_input):
                 self._spawn(self._sign_call(ref, signing_input))
             case effects.AddCandidate(candidate):
@@ -341,8 +341,8 @@ class Runtime:
         except MicrophoneRefused as refused:
             self.feed(events.DeviceRefused(ref, refused.fault, str(refused)))
 
-    async def _answer_offer(self, ref: int, sdp: str, ice_servers: Sequence[object]) -> None:
-        answer = await self._ports.sound.answer(sdp, ice_servers)
+    async def _answer_offer(self, ref: int, sdp: str, configuration: Mapping[str, object]) -> None:
+        answer = await self._ports.sound.answer(sdp, configuration)
         if answer is not None:
             self.feed(events.CallAnswered(ref, answer))
 

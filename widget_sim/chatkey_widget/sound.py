@@ -321,7 +321,8 @@ class Sound:
         self.call = replace(call, nonce=nonce, peer=vouched, proof=None, answer_id="", verified=False)
         self.call = replace(self.call, state="connecting", silent=False)
         self._expect(CONNECT_SECONDS)
-        self._ctx.do(AnswerOffer(call.ref, sdp, servers))
+        policy = "relay" if frame.get("relay_only") is True else "all"
+        self._ctx.do(AnswerOffer(call.ref, sdp, {"iceServers": servers, "iceTransportPolicy": policy}))
         return None
 
     def _prove(self, call: Call, sdp: str) -> WidgetError | None:

@@ -58,8 +58,9 @@ class AgentSocket(Peer):
         self.agent = await self._signed_in()
         async with self._watch.over(self):
             with self._listening():
-                ice_servers = self._services.settings.ice_servers
-                await self.send({"type": "ready", "agent": self.agent.name, "ice_servers": ice_servers})
+                settings = self._services.settings
+                ready = {"type": "ready", "agent": self.agent.name, "ice_servers": settings.ice_servers}
+                await self.send({**ready, "relay_only": True} if settings.ice_relay_only else ready)
                 while (text := await self.text()) is not None:
                     await self._answer(text)
 

@@ -118,6 +118,12 @@ def _general() -> Iterator[Setting]:
         secret=True,
     )
     yield Setting(
+        "CHATKEY_ICE_RELAY_ONLY",
+        read.switch,
+        "Sends the sound of calls only through TURN servers, so that customers and agents do not learn each other's "
+        "addresses.",
+    )
+    yield Setting(
         "CHATKEY_METRICS_TOKEN",
         check_token,
         "The bearer token with which Prometheus reads `/metrics`. Without it, there are no metrics.",

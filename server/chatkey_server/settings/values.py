@@ -64,6 +64,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lab_token: str = ""
     preview_providers: tuple[str, ...] = ()
     ice_servers: tuple[IceServer, ...] = ()
+    ice_relay_only: bool = False
     log_level: str = "info"
     metrics_token: str = ""
     drain: int = 0

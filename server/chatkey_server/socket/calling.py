@@ -134,14 +134,14 @@ class Calling:
             self._tell(Signal(type="signal", call_id=call_id, event="candidate", candidate=said.candidate))
             return
         self._offer = said
-        self._tell(
-            Signal(
-                type="signal",
-                call_id=call_id,
-                event="offer",
-                sdp=said.sdp,
-                nonce=said.nonce,
-                fingerprint=said.fingerprint,
-                ice_servers=[*self._services.settings.ice_servers],
-            )
+        settings = self._services.settings
+        offer = Signal(
+            type="signal",
+            call_id=call_id,
+            event="offer",
+            sdp=said.sdp,
+            nonce=said.nonce,
+            fingerprint=said.fingerprint,
+            ice_servers=[*settings.ice_servers],
         )
+        self._tell({**offer, "relay_only": True} if settings.ice_relay_only else offer)

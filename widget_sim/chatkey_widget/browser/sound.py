@@ -1,7 +1,7 @@
 """The microphone and the WebRTC connection of a call. Only audio is sent, and only after the machine allows it."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 import js
@@ -145,13 +145,13 @@ class BrowserSound:
             )
         )
 
-    async def answer(self, sdp: str, ice_servers: Sequence[object]) -> str | None:
+    async def answer(self, sdp: str, configuration: Mapping[str, object]) -> str | None:
         """Make the answer to an offer, or return None if a newer offer came.
 
         No sound goes out until `send`, and none is heard until `play`.
         """
         self._drop_peer()
-        self._peer = peer = js.RTCPeerConnection.new(to_plain({"iceServers": list(ice_servers)}))
+        self._peer = peer = js.RTCPeerConnection.new(to_plain(configuration))
         self.send(on=False)
         self._given = [sdp]
         for track in self._stream.getAudioTracks():

@@ -57,11 +57,11 @@ export function words(code, isOurs) {
 
 /** One accepted call. It lives until the call has ended, also while the page's socket is lost. */
 export class Call {
-  /** @param {string} id @param {RTCIceServer[]} servers @param {Page} page @param {Choices} choices */
-  constructor(id, servers, page, choices) {
+  /** @param {string} id @param {RTCConfiguration} configuration @param {Page} page @param {Choices} choices */
+  constructor(id, configuration, page, choices) {
     this.id = id;
     this.choices = choices;
-    this.servers = servers;
+    this.configuration = configuration;
     this.page = page;
     this.isOver = false;
     this.nonce = "";
@@ -164,7 +164,7 @@ export class Call {
     this.expect(CONNECT_MS);
     this.given = [];
     this.peer?.close();
-    const peer = (this.peer = new RTCPeerConnection({ iceServers: this.servers }));
+    const peer = (this.peer = new RTCPeerConnection(this.configuration));
     for (const track of this.stream.getTracks()) peer.addTrack(track, this.stream);
     peer.addEventListener("track", ({ track }) => this.play(track));
     peer.addEventListener("connectionstatechange", () => this.changed(peer));

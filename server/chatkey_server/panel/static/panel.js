@@ -48,7 +48,7 @@ const QUIET_MS = 10_000; // and so it does when nothing happens for so long
 const PONG_MS = 3_000;
 
 let agentName = "";
-let iceServers = /** @type {RTCIceServer[]} */ ([]);
+let configuration = /** @type {RTCConfiguration} */ ({});
 let sound = /** @type {Sound | null} */ (null); // of the call that this page has accepted
 let soundState = /** @type {State} */ ("connecting");
 let isVerified = false;
@@ -191,10 +191,10 @@ function sendAgain(answers) {
 }
 
 const handlers = {
-  /** @param {{ agent: string, ice_servers: RTCIceServer[] }} frame */
-  ready({ agent, ice_servers }) {
+  /** @param {{ agent: string, ice_servers: RTCIceServer[], relay_only?: boolean }} frame */
+  ready({ agent, ice_servers, relay_only }) {
     agentName = agent;
-    iceServers = ice_servers;
+    configuration = { iceServers: ice_servers, iceTransportPolicy: relay_only ? "relay" : "all" };
     if (accepted.id) sendCall("join", accepted.conversation, { id: accepted.id });
     attempts = 0;
     showConnection("live", "Live");
@@ -359,7 +359,7 @@ function openSound(callId) {
       $("level").style.setProperty("--level", `${percent}%`);
     },
   };
-  sound = new Sound(callId, iceServers, page, accepted.choices);
+  sound = new Sound(callId, configuration, page, accepted.choices);
   clearInterval(ticking);
   ticking = setInterval(showElapsed, 1_000);
   showPerson();
