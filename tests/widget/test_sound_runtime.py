@@ -91,19 +91,6 @@ async def accepted_call(world: World) -> Runtime:
     return runtime
 
 
-async def test_the_runtime_reports_a_refused_microphone() -> None:
-    world = World()
-    world.call_sound.refuse = MicrophoneRefused(Fault.MICROPHONE_MISSING, "There is none.")
-    runtime = run(world)
-    await world.until(lambda: "ready" in world.names())
-
-    runtime.feed(events.CallAsked("start"))
-    await world.until(lambda: "error" in world.names())
-
-    assert world.call_started is None
-    runtime.feed(events.ShutdownAsked())
-
-
 async def test_a_reloaded_tab_joins_its_call_again_with_what_the_person_has_chosen() -> None:
     """F247: The page of the tab that has the call finds the call in sessionStorage."""
     world = World(kept_call=KeptCall("frame-1", muted=True, microphone="desk", speaker="headset").write())

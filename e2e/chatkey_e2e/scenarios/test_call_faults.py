@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from playwright.sync_api import BrowserContext, FrameLocator, Page, expect
+from playwright.sync_api import Page, expect
 
 from chatkey_e2e import tone
 from chatkey_e2e.annotations import NewContext
@@ -13,7 +13,6 @@ from chatkey_e2e.business import Business
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_e2e.scenarios.openers import blank
 from chatkey_stack.patience import PATIENCE
 
 pytestmark = pytest.mark.long
@@ -35,10 +34,6 @@ HTMLMediaElement.prototype.play = async function () {
   if (!inClick) throw new DOMException("play() failed because the user didn't interact", "NotAllowedError");
   return play.call(this);
 };"""
-
-FRAME: Final = (
-    """([src, allow]) => document.body.append(Object.assign(document.createElement("iframe"), { src, allow }))"""
-)
 
 
 def end_of_a_call(widget: WidgetPage, code: str) -> str:
@@ -80,14 +75,6 @@ def test_each_reason_of_the_browser_has_a_code_and_a_sentence(
 
 
 @pytest.mark.needs("calls", "kit")
-def test_a_page_without_media_devices_says_so(shop: ShopPage) -> None:
-    """F243: browsers give `mediaDevices` only to secure pages, and some built-in browsers of apps never do."""
-    shop.page.add_init_script("Object.defineProperty(navigator, 'mediaDevices', { value: undefined });")
-
-    assert end_of_a_call(shop.open(), "microphone_unavailable") == NOT_HERE
-
-
-@pytest.mark.needs("calls", "kit")
 def test_a_browser_without_webrtc_has_no_button_for_calls(shop: ShopPage) -> None:
     """F243: WebKitGTK is such a browser."""
     shop.page.add_init_script("delete window.RTCPeerConnection;")
@@ -106,27 +93,6 @@ def test_a_page_whose_policy_forbids_the_microphone_says_so(page: Page, business
     widget.wait_ready()
 
     assert end_of_a_call(widget, "microphone_unavailable") == NOT_HERE
-
-
-@pytest.mark.needs("calls", "kit")
-@pytest.mark.only_browser("chromium", because="in Firefox, the fake microphone ignores the policy of frames")
-@pytest.mark.parametrize(("allow", "sentence"), [("", NOT_HERE), ("microphone", "")])
-def test_a_frame_needs_the_microphone_in_its_allow_attribute(
-    context: BrowserContext, business: Business, allow: str, sentence: str
-) -> None:
-    """F243: a frame on another site's page without `allow="microphone"`."""
-    context.grant_permissions(["local-network-access"])  # for pages loaded from elsewhere
-    page = context.new_page()
-    page.goto(blank(context, "https://news.example/article"))
-    page.evaluate(FRAME, [business.url, allow])
-    frame = page.frame_locator("iframe")
-
-    call(frame)
-
-    if sentence:
-        expect(frame.get_by_role("alert")).to_contain_text(sentence)
-    else:
-        expect(frame.get_by_role("button", name="Hang up")).to_be_visible()
 
 
 @pytest.mark.needs("agent", "calls", "kit")
@@ -152,11 +118,6 @@ def begin(shop: ShopPage, agent: AgentPage) -> WidgetPage:
     agent.take_call(widget.uid)
     tone.heard(agent.page, 440, timeout=PATIENCE * 1000)
     return widget
-
-
-def call(frame: FrameLocator) -> None:
-    frame.get_by_role("button", name="Open chat").click()
-    frame.get_by_test_id("chatkey-call").click()
 
 
 @pytest.fixture

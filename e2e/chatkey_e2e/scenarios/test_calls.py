@@ -1,6 +1,5 @@
 """Tests calls by sound: each side plays a tone, and the other side must find the tone in the spectrum."""
 
-import json
 import re
 import time
 from collections.abc import Callable
@@ -13,7 +12,6 @@ from chatkey_e2e.annotations import NewContext
 from chatkey_e2e.pages.agent import AgentPage
 from chatkey_e2e.pages.shop import ShopPage
 from chatkey_e2e.pages.widget import WidgetPage
-from chatkey_protocol.storage_keys import CALL_PREFIX
 from chatkey_stack.patience import PATIENCE
 from chatkey_stack.stack import Stack
 
@@ -56,14 +54,6 @@ def talk(widget: WidgetPage, agent: AgentPage, customer: str) -> None:
     agent.take_call(customer)
     tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
     tone.heard(agent.page, CUSTOMER_HERTZ, timeout=WAIT)
-
-
-def duplicate_of(page: Page, stored: list[list[str]]) -> Page:
-    """Open a tab with the same sessionStorage, as a browser does if the person duplicates the tab."""
-    duplicate = page.context.new_page()
-    duplicate.add_init_script(f"for (const [name, value] of {json.dumps(stored)}) sessionStorage.setItem(name, value)")
-    duplicate.goto(page.url)
-    return duplicate
 
 
 def silence(hearing: Page, what: Callable[[], None]) -> float:
@@ -112,21 +102,6 @@ def test_the_sound_ends_when_the_customer_logs_out(
 
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-22/ends")
-def test_the_sound_ends_when_the_agent_signs_out(
-    shop_with_tone: ShopPage, agent_with_tone: AgentPage, report: Report
-) -> None:
-    """After the agent has signed out, the customer must hear nothing, and the call must be over."""
-    widget = shop_with_tone.open()
-    talk(widget, agent_with_tone, widget.uid)
-
-    sign_out = agent_with_tone.page.get_by_role("button", name="Sign out").click
-    report("milliseconds_sign_out", round(silence(widget.page, sign_out)))
-
-    widget.wait_for_call("ended")
-
-
-@pytest.mark.needs("kit")
-@pytest.mark.contract("D-22/ends")
 def test_a_muted_microphone_stays_muted_after_a_reload_and_the_launcher_says_so(
     shop_with_tone: ShopPage, agent_with_tone: AgentPage
 ) -> None:
@@ -168,27 +143,6 @@ def test_a_reload_of_the_agents_page_does_not_end_the_call(
 
 
 @pytest.mark.needs("kit")
-@pytest.mark.contract("D-22/ends")
-def test_a_duplicate_of_the_tab_leaves_the_call_alone(shop_with_tone: ShopPage, agent_with_tone: AgentPage) -> None:
-    """F251: The duplicate must not take the call over, and must not end it when it is closed."""
-    widget = shop_with_tone.open()
-    talk(widget, agent_with_tone, widget.uid)
-    stored = widget.page.evaluate("() => Object.entries(sessionStorage)")
-    assert [name for name, _ in stored if name.startswith(CALL_PREFIX)]
-
-    duplicate = duplicate_of(shop_with_tone.page, stored)
-    WidgetPage(duplicate).wait_ready()
-    left = duplicate.evaluate("() => Object.keys(sessionStorage)")
-    tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
-    duplicate.close()
-
-    assert [name for name in left if name.startswith(CALL_PREFIX)] == []
-    tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
-    tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
-    expect(agent_with_tone.page.get_by_text("Verified", exact=True)).to_be_visible()
-
-
-@pytest.mark.needs("kit")
 @pytest.mark.only_browser("chromium", because="Firefox has one fake microphone only")
 def test_the_person_chooses_the_microphone_with_the_keyboard(shop: ShopPage, agent_with_tone: AgentPage) -> None:
     """The chosen microphone must be used in the call that goes on."""
@@ -202,27 +156,6 @@ def test_the_person_chooses_the_microphone_with_the_keyboard(shop: ShopPage, age
 
     widget.page.wait_for_function("(label) => peer.getSenders()[0].track.label === label", arg=chosen)
     expect(widget.panel.get_by_role("combobox", name="Speaker")).to_be_visible()
-
-
-@pytest.mark.needs("kit")
-@pytest.mark.only_browser("chromium", because="Firefox has one fake microphone only")
-def test_the_agent_chooses_the_microphone_with_the_keyboard(
-    shop_with_tone: ShopPage, new_context: NewContext, stack: Stack
-) -> None:
-    """The chosen microphone must be used in the call that goes on."""
-    page = new_context().new_page()
-    page.add_init_script(KEEP_PEER)
-    agent = AgentPage(page, stack.service.browser_url)
-    agent.sign_in()
-    widget = shop_with_tone.open()
-    widget.call()
-    agent.take_call(widget.uid)
-
-    chosen = choose_another_microphone(page)
-
-    page.wait_for_function("(label) => peer.getSenders()[0].track.label === label", arg=chosen)
-    expect(page.get_by_role("combobox", name="Speaker")).to_be_visible()
-    expect(page.get_by_text("You are on a call.")).to_be_visible()
 
 
 def choose_another_microphone(page: Page) -> str:

@@ -243,24 +243,6 @@ class TestSocket:
         after = REGISTRY.get_sample_value("chatkey_acknowledgement_seconds_count", {"peer": "agent"})
         assert after == before + 1
 
-    async def test_the_socket_accepts_and_ends_calls_which_are_then_forgotten(
-        self, eve: Fixture, panel: Fixture, people: Fixture
-    ) -> None:
-        await people.call()
-        ringing = await panel.next()
-        conversation = ringing["conversation"]
-        assert len(eve.services.chat.callers) == 1
-
-        taken, ended = [
-            await panel.ask({"type": "call", "conversation": conversation, "action": action})
-            for action in ("accept", "end")
-        ]
-        again = await panel.ask({"type": "call", "conversation": conversation, "action": "end"})
-
-        assert [event["state"] for event in (ringing, taken, ended)] == ["ringing", "active", "ended"]
-        assert again["code"] == "call_unknown"
-        assert len(eve.services.chat.callers) == 0
-
     async def test_an_impossible_frame_gets_an_error_and_the_socket_stays(self, panel: Fixture) -> None:
         nowhere = "00000000-0000-0000-0000-000000000000"
 
