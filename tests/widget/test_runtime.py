@@ -388,6 +388,20 @@ async def test_a_blocked_popup_is_known_within_the_click(world: World) -> None:
     driven.feed(events.ShutdownAsked())
 
 
+async def test_after_a_logout_the_next_sign_in_lets_the_person_choose_the_account(world: World) -> None:
+    driven = run(world)
+    await world.until(lambda: "ready" in world.names())
+    driven.feed(events.ConfigurationLoaded({"auth": {"oauth_providers": ["google"]}}))
+    driven.feed(events.SocialClicked("google"))
+    before = world.popup_url
+
+    driven.feed(events.LogoutAsked())
+    driven.feed(events.SocialClicked("google"))
+
+    assert ("prompt=" in before, world.popup_url.endswith("&prompt=select_account")) == (False, True)
+    driven.feed(events.ShutdownAsked())
+
+
 async def test_shutdown_ends_everything_it_started(world: World, timers: list[asyncio.TimerHandle]) -> None:
     """F073: shutdown must end the socket, timers, tasks and screen, and remove the listeners on the page's events."""
     before = asyncio.all_tasks()

@@ -104,6 +104,7 @@ class World:
     held: list[str] = field(default_factory=list)
     patience: float | None = None
     popup_opens: Opened = "window"
+    popup_url: str = ""
     opens: bool = True
     signing_in: str | None = None
     waiting: str | None = None
@@ -189,6 +190,9 @@ class World:
             return False
         self.held.append(name)
         return True
+
+    def is_signed_out(self) -> bool:
+        return "announce" in self.asked
 
     def announce_logout(self) -> None:
         self.stored = None
@@ -286,6 +290,7 @@ class Popups:
     def open(self, url: str, name: str, listener: PopupListener) -> Opened:
         self.world.asked.append("popup")
         self.world.popup = listener
+        self.world.popup_url = url
         return self.world.popup_opens
 
     def close(self) -> None:

@@ -14,6 +14,12 @@ SIGN_IN_PREFIX: Final = "wf_sign_in_"
 The entry contains provider and nonce of the current social login (D-09).
 """
 
+SIGNED_OUT_PREFIX: Final = "wf_signed_out_"
+"""The beginning of a key in localStorage. The provider id follows.
+
+The entry exists between a logout and the next login. In this time, a social login lets the person choose the account.
+"""
+
 CALL_PREFIX: Final = "wf_call_"
 """The beginning of a key in sessionStorage. The provider id follows.
 

@@ -77,6 +77,10 @@ class Store(Protocol):
         """Delete any cached token, including a token that this tab does not know. Notify the other tabs."""
         ...
 
+    def is_signed_out(self) -> bool:
+        """Return whether a logout in any tab was the last thing that happened to a member token."""
+        ...
+
     def sign_in(self) -> str | None:
         """Return the data of an unfinished social login that an earlier page of this tab stored."""
         ...

@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Final, assert_never
 from urllib.parse import quote, urlencode
 
-from chatkey_protocol.names import CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
+from chatkey_protocol.names import CHOOSE_ACCOUNT, CONFIG_PATH, MEMBER_TOKEN_PATH, VISITOR_TOKEN_PATH
 from chatkey_protocol.storage_keys import CALL_LOCK_PREFIX, TOKEN_LOCK_PREFIX
 from chatkey_widget import effects, events, kept_call
 from chatkey_widget.context import Settings
@@ -369,6 +369,8 @@ class Runtime:
             reached=lambda: self.feed(events.PopupReached(ref)),
             closed=lambda blank: self.feed(events.PopupClosed(ref, blank)),
         )
+        if self._ports.store.is_signed_out():
+            url += f"&{CHOOSE_ACCOUNT}"
         opened = self._ports.popups.open(url, name, listener)
         if opened != "window":
             self.feed(events.PopupBlocked(ref, in_page=opened == "page"))

@@ -191,7 +191,9 @@
   /** @param {sdk.Widget["config"]} config */
   function forgetMember(config) {
     try {
-      if (config) localStorage.removeItem(`wf_member_token_${config.providerId}`);
+      if (!config) return;
+      localStorage.removeItem(`wf_member_token_${config.providerId}`);
+      localStorage.setItem(`wf_signed_out_${config.providerId}`, "1");
     } catch {
       // A browser that blocks its storage has no token in it.
     }

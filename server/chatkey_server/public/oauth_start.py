@@ -19,7 +19,7 @@ from chatkey_server.public import popup_page, popup_words
 from chatkey_server.public.answers import NO_STORE, Answer
 from chatkey_server.public.documentation import operation, pages
 from chatkey_server.public.opener import Opener
-from chatkey_server.public.parameters import BINDING, ID, NONCE, ORIGIN, SOCIAL, Query
+from chatkey_server.public.parameters import BINDING, ID, NONCE, ORIGIN, PROMPT, SOCIAL, Query
 from chatkey_server.public.paths import READ, provider_of, route_path
 from chatkey_server.public.social_login import application_of, redirect_uri
 from chatkey_server.social import consent, providers
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from chatkey_server.services import Services
     from chatkey_server.storage.providers import ProviderView
 
-QUERY: Final = Query(required=(ORIGIN,), optional=(BINDING, NONCE))
+QUERY: Final = Query(required=(ORIGIN,), optional=(BINDING, NONCE, PROMPT))
 MAX_ORIGIN_CHARS: Final = 300
 """A host name has at most 253 characters. The rest is for scheme and port."""
 
@@ -127,6 +127,7 @@ async def _redirect(
         state=oauth_state.mint(services.vault.state_keys[0], state),
         verifier=verifier,
         oidc_nonce=oidc_nonce,
+        choose_account=PROMPT.name in query,
     )
     log.info("oauth.start", provider=provider.id, social=social.name)
     headers = (NO_STORE, (b"referrer-policy", b"no-referrer"), (b"location", location.encode("ascii")))
@@ -134,7 +135,7 @@ async def _redirect(
 
 
 def _check_binding(query: dict[str, str]) -> None:
-    """Refuse a malformed `jkt` or `nonce` (D-07)."""
+    """Refuse a malformed `jkt`, `nonce` or `prompt` (D-07)."""
     for parameter in QUERY.optional:
         if parameter.name in query:
             parameter.check(query[parameter.name])

@@ -101,6 +101,7 @@ NONCE: Final = Parameter(
     "1 to 64 characters of A-Z a-z 0-9 _ -; returned in the message to the opener",
     "^[A-Za-z0-9_-]{1,64}$",
 )
+PROMPT: Final = Parameter("prompt", "select_account, if the person shall choose an account", "^select_account$")
 
 # of its callback
 

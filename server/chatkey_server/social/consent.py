@@ -15,8 +15,12 @@ def url(
     state: str,
     verifier: str,
     oidc_nonce: str,
+    choose_account: bool = False,
 ) -> str:
-    """Return the URL of the authorization request (RFC 6749 4.1.1), usually with an S256 challenge (RFC 7636 4.3)."""
+    """Return the URL of the authorization request (RFC 6749 4.1.1), usually with an S256 challenge (RFC 7636 4.3).
+
+    With `choose_account`, the provider asks for the account, even if it knows the person.
+    """
     query = {
         "response_type": "code",
         social.client_id_parameter: client_id,
@@ -24,6 +28,7 @@ def url(
         "scope": social.scope,
         "state": state,
         **social.authorize_extras,
+        **(social.choose_account if choose_account else {}),
     }
     if social.pkce:
         query |= {"code_challenge": challenge(verifier), "code_challenge_method": "S256"}

@@ -71,7 +71,8 @@ class SocialProvider:
     provider supports an S256 challenge. `client_id_parameter` is the provider's name for `client_id`. `client_secret`
     makes the secret for one login from the application's keys and the time. `request_proof` returns the parameters with
     which every request proves that the holder of the access token also has the secret. `authorize_extras` are added to
-    the authorization request. `callback_extras` are the parameters of the callback that `read_person` may read.
+    the authorization request, and `choose_account` too if somebody else may want to sign in. `callback_extras` are the
+    parameters of the callback that `read_person` may read.
     """
 
     name: str
@@ -86,6 +87,7 @@ class SocialProvider:
     client_id_parameter: str = "client_id"
     client_secret: Callable[[Application, float], str] = stored_secret
     request_proof: Callable[[Application, str], Mapping[str, str]] = no_proof
+    choose_account: Mapping[str, str] = field(default_factory=dict)
     authorize_extras: Mapping[str, str] = field(default_factory=dict)
     callback_extras: tuple[str, ...] = ()
     address: SocialAddress = REAL

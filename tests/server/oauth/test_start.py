@@ -105,6 +105,7 @@ async def test_a_social_that_is_not_enabled_is_404_and_the_opener_gets_the_error
         ("nonce", "a b"),
         ("nonce", "x" * 65),
         ("nonce", "<script>"),
+        ("prompt", "none"),
     ],
 )
 async def test_a_malformed_jkt_or_nonce_is_400_and_not_echoed(

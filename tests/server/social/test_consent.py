@@ -1,6 +1,6 @@
 """Tests of the authorization request and the providers' addresses."""
 
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 
@@ -44,7 +44,7 @@ def located(social: str, address: SocialAddress) -> SocialProvider:
     return find(social, Settings(socials={social: address}, preview_providers=ANNOUNCED_SOCIALS))
 
 
-def consent_url(social: str, address: SocialAddress = REAL) -> str:
+def consent_url(social: str, address: SocialAddress = REAL, *, choose_account: bool = False) -> str:
     return consent.url(
         located(social, address),
         client_id="client-1",
@@ -52,6 +52,7 @@ def consent_url(social: str, address: SocialAddress = REAL) -> str:
         state="the.state",
         verifier="v" * 64,
         oidc_nonce="n-1",
+        choose_account=choose_account,
     )
 
 
@@ -87,6 +88,27 @@ def test_the_authorization_request_follows_the_providers_declaration(social: str
     assert page == declared.authorize_url
     assert (sent["scope"], sent[declared.client_id_parameter]) == ([declared.scope], ["client-1"])
     assert ("nonce" in sent, "code_challenge" in sent) == (declared.keys_url is not None, declared.pkce)
+
+
+@pytest.mark.parametrize(
+    ("social", "more"),
+    [
+        ("google", {"prompt": "select_account"}),
+        ("github", {"prompt": "select_account"}),
+        ("gitlab", {"prompt": "login"}),
+        ("discord", {"prompt": "consent"}),
+        ("facebook", {"auth_type": "reauthenticate"}),
+        ("tiktok", {"disable_auto_auth": "1"}),
+        *((social, {}) for social in ("apple", "x", "amazon")),
+    ],
+)
+def test_a_provider_that_can_ask_for_the_account_does_so_on_request(social: str, more: dict[str, str]) -> None:
+    usual, asking = (
+        dict(parse_qsl(urlsplit(consent_url(social, choose_account=choose)).query)) for choose in (False, True)
+    )
+
+    assert asking == usual | more
+    assert not more.items() & usual.items()
 
 
 def test_spaces_in_the_query_are_percent_encoded() -> None:

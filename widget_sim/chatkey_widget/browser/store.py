@@ -1,6 +1,6 @@
 """The cached member token in localStorage, and the channel on which tabs notify each other of a logout."""
 
-from typing import Any
+from typing import Any, Literal
 
 import js
 from pyodide.ffi import JsException
@@ -10,9 +10,12 @@ from chatkey_protocol.storage_keys import (
     LOGOUT_CHANNEL_PREFIX,
     MEMBER_TOKEN_PREFIX,
     SIGN_IN_PREFIX,
+    SIGNED_OUT_PREFIX,
     UNSENT_PREFIX,
 )
 from chatkey_widget.browser.js_values import thrown_name
+
+Storage = Literal["localStorage", "sessionStorage"]
 
 
 class BrowserStore:
@@ -24,6 +27,7 @@ class BrowserStore:
     def __init__(self, provider_id: str) -> None:
         self.key = MEMBER_TOKEN_PREFIX + provider_id
         self._sign_in_key = SIGN_IN_PREFIX + provider_id
+        self._signed_out_key = SIGNED_OUT_PREFIX + provider_id
         self._unsent_key = UNSENT_PREFIX + provider_id
         self._call_key = CALL_PREFIX + provider_id
         self.channel = _channel(LOGOUT_CHANNEL_PREFIX + provider_id)
@@ -55,6 +59,7 @@ class BrowserStore:
         if self._only_memory:
             return None
         try:
+            js.localStorage.removeItem(self._signed_out_key)
             js.localStorage.setItem(self.key, token)
         except AttributeError:
             return "missing"
@@ -71,35 +76,40 @@ class BrowserStore:
     def announce_logout(self) -> None:
         """Delete the cached token, and notify the other tabs. The other tabs also receive the storage event."""
         self._delete()
+        _keep("localStorage", self._signed_out_key, "1")
         if self.channel is not None:
             self.channel.postMessage("logout")
 
+    def is_signed_out(self) -> bool:
+        """Return whether the last member of this browser has logged out, in any tab."""
+        return _read("localStorage", self._signed_out_key) is not None
+
     def sign_in(self) -> str | None:
         """Return the data of an unfinished social login that an earlier page of this tab stored."""
-        return _read_of_tab(self._sign_in_key)
+        return _read("sessionStorage", self._sign_in_key)
 
     def keep_sign_in(self, sign_in: str | None) -> None:
         """Store the data for this tab's next page. None deletes the data.
 
         If the data cannot be stored, a reload ends the login.
         """
-        _keep_in_tab(self._sign_in_key, sign_in)
+        _keep("sessionStorage", self._sign_in_key, sign_in)
 
     def unsent(self) -> str | None:
         """Return the messages that an earlier page of this tab could not send."""
-        return _read_of_tab(self._unsent_key)
+        return _read("sessionStorage", self._unsent_key)
 
     def keep_unsent(self, unsent: str | None) -> None:
         """Store the messages for this tab's next page. None deletes them."""
-        _keep_in_tab(self._unsent_key, unsent)
+        _keep("sessionStorage", self._unsent_key, unsent)
 
     def call(self) -> str | None:
         """Return what an earlier page of this tab stored of its call."""
-        return _read_of_tab(self._call_key)
+        return _read("sessionStorage", self._call_key)
 
     def keep_call(self, call: str | None) -> None:
         """Store the call for this tab's next page, so that it can join the call. None deletes it."""
-        _keep_in_tab(self._call_key, call)
+        _keep("sessionStorage", self._call_key, call)
 
     def _delete(self) -> None:
         self._memory = None
@@ -109,21 +119,21 @@ class BrowserStore:
             return  # a storage that refuses this has refused the token, too
 
 
-def _read_of_tab(key: str) -> str | None:
+def _read(storage: Storage, key: str) -> str | None:
     try:
-        value = js.sessionStorage.getItem(key)
+        value = getattr(js, storage).getItem(key)
     except (AttributeError, JsException):
         return None
     return value if isinstance(value, str) else None
 
 
-def _keep_in_tab(key: str, value: str | None) -> None:
-    """Store a value for this tab's next page, if the browser allows it. None deletes the value."""
+def _keep(storage: Storage, key: str, value: str | None) -> None:
+    """Store a value, if the browser allows it. None deletes the value."""
     try:
         if value is None:
-            js.sessionStorage.removeItem(key)
+            getattr(js, storage).removeItem(key)
         else:
-            js.sessionStorage.setItem(key, value)
+            getattr(js, storage).setItem(key, value)
     except (AttributeError, JsException):
         return
 

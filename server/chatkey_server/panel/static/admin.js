@@ -62,7 +62,9 @@ function offerChoices() {
   offer("login", async () => [["custom"], ["social"], ["visitor"]]);
   offer("provider", async () => {
     const answer = await fetch("./api/tables/providers/?__page_size=100");
-    return answer.ok ? (await answer.json()).rows.map(({ id, name }) => [id, name]) : [];
+    /** @type {{ rows: { id: string, name: string }[] }} */
+    const { rows } = answer.ok ? await answer.json() : { rows: [] };
+    return rows.map(({ id, name }) => [id, name]);
   });
 }
 

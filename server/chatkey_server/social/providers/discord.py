@@ -38,6 +38,7 @@ PROVIDER: Final = SocialProvider(
     authorize_url="https://discord.com/oauth2/authorize",
     tokens_url="https://discord.com/api/oauth2/token",
     scope="identify email",
+    choose_account={"prompt": "consent"},
     client_auth="client_secret_post",
     read_person=read_person,
 )

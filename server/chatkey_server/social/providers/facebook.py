@@ -42,6 +42,7 @@ PROVIDER: Final = SocialProvider(
     authorize_url="https://www.facebook.com/v24.0/dialog/oauth",
     tokens_url="https://graph.facebook.com/v24.0/oauth/access_token",
     scope="email,public_profile",
+    choose_account={"auth_type": "reauthenticate"},
     client_auth="client_secret_post",
     request_proof=appsecret_proof,
     read_person=read_person,

@@ -30,6 +30,7 @@ PROVIDER: Final = SocialProvider(
     authorize_url="https://github.com/login/oauth/authorize",
     tokens_url="https://github.com/login/oauth/access_token",
     scope="read:user user:email",
+    choose_account={"prompt": "select_account"},
     client_auth="client_secret_post",
     issuers=("https://github.com/login/oauth",),
     read_person=read_person,

@@ -10,6 +10,7 @@ PROVIDER: Final = SocialProvider(
     authorize_url="https://gitlab.com/oauth/authorize",
     tokens_url="https://gitlab.com/oauth/token",
     scope="openid profile email",
+    choose_account={"prompt": "login"},
     client_auth="client_secret_basic",
     issuers=("https://gitlab.com",),
     keys_url="https://gitlab.com/oauth/discovery/keys",

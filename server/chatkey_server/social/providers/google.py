@@ -10,6 +10,7 @@ PROVIDER: Final = SocialProvider(
     authorize_url="https://accounts.google.com/o/oauth2/v2/auth",
     tokens_url="https://oauth2.googleapis.com/token",
     scope="openid email profile",
+    choose_account={"prompt": "select_account"},
     client_auth="client_secret_post",
     issuers=("https://accounts.google.com", "accounts.google.com"),
     keys_url="https://www.googleapis.com/oauth2/v3/certs",

@@ -35,6 +35,7 @@ PROVIDER: Final = SocialProvider(
     authorize_url="https://www.tiktok.com/v2/auth/authorize/",
     tokens_url="https://open.tiktokapis.com/v2/oauth/token/",
     scope="user.info.basic",
+    choose_account={"disable_auto_auth": "1"},
     client_auth="client_secret_post",
     client_id_parameter="client_key",
     pkce=False,
