@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from tests.oauth.visitor import Visitor, content
+from tests.oauth.visitor import CALLBACK, Visitor, content
 
+from chatkey_oauth.engine.clients import Client
 from chatkey_oauth.engine.pkce import s256
 
 if TYPE_CHECKING:
@@ -142,3 +143,17 @@ def test_a_bad_token_is_refused_as_an_invalid_parameter(amazon: Visitor, path: s
 def test_discovery_and_revocation_do_not_exist(amazon: Visitor) -> None:
     for path in ("/.well-known/openid-configuration", "/auth/o2/revoke"):
         assert amazon.get(path).status == 404
+
+
+@pytest.mark.parametrize(("secret", "refreshes"), [("", False), ("its-secret", True)])
+def test_only_an_application_with_a_secret_gets_a_refresh_token(
+    amazon: Visitor, *, secret: str, refreshes: bool
+) -> None:
+    application = Client(provider="amazon", client_id="app", client_secret=secret, redirect_uris=(CALLBACK,))
+    amazon.fake.world.clients.add(application)
+    challenge = {"code_challenge": s256(VERIFIER), "code_challenge_method": "S256"}
+
+    code = amazon.callback(client_id="app", **challenge)["code"]
+    token = content(amazon.redeem(code, client_id="app", client_secret=secret, code_verifier=VERIFIER))
+
+    assert ("access_token" in token, "refresh_token" in token) == (True, refreshes)

@@ -38,7 +38,11 @@ DENIED = {
         "iss": "https://id.localhost/github/login/oauth",
     },
     "gitlab": DECLINED | {"error_description": "The resource owner or authorization server denied the request."},
-    "discord": DECLINED | {"error_description": "The resource owner or authorization server denied the request"},
+    "discord": {
+        **DECLINED,
+        "error_description": "The resource owner or authorization server denied the request",
+        "iss": "https://id.localhost/discord",
+    },
     "apple": {"error": "user_cancelled_authorize"},
     "tiktok": DECLINED | {"error_description": "The user denied the request."},
     "amazon": DECLINED | {"error_description": "Access not permitted."},
@@ -81,6 +85,7 @@ SENT_BACK = {
     "tiktok": ["code", "scopes", "state"],
     "amazon": ["code", "scope", "state"],
     "github": ["code", "state", "iss"],
+    "discord": ["code", "state", "iss"],
     "oidc": ["code", "state", "iss"],
 }
 

@@ -175,7 +175,7 @@ def test_a_refusal_has_a_status_a_code_and_the_member_at_fault(run: Run) -> None
 
 def test_every_call_of_the_package_reaches_the_fake(run: Run, fake: FakeOAuth) -> None:
     run(
-        "await fake.autoApprove('omar'); await fake.switch('discord.iss', true);"
+        "await fake.autoApprove('omar'); await fake.switch('x.rate-limit', true);"
         "await fake.putPerson({ id: 'ada', name: 'Ada' }); await fake.removePerson('rhea');"
         "await fake.addClient('x', { client_id: 'mine', client_secret: 's', redirect_uris: ['https://a.example/'] });"
         "await fake.arm('slow', { provider: 'x' }, { times: null, seconds: 1 })"
@@ -183,7 +183,7 @@ def test_every_call_of_the_package_reaches_the_fake(run: Run, fake: FakeOAuth) -
 
     overview = fake.overview()
     assert overview.auto_approve == "omar"
-    assert next(switch.on for switch in overview.switches if switch.key == "discord.iss")
+    assert next(switch.on for switch in overview.switches if switch.key == "x.rate-limit")
     people = {person.id for person in fake.people()}
     assert "ada" in people
     assert "rhea" not in people

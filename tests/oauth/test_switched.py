@@ -85,7 +85,7 @@ SWITCHED: dict[str, tuple[Callable[[Visitor], Any], Any, Any]] = {
     "gitlab.blocked": (lambda gitlab: content(gitlab.profile(gitlab.access_token()))["state"], "active", "blocked"),
     "discord.iss": (
         lambda discord: [discord.callback().get("iss"), SUPPORTS_ISS in content(discord.get(METADATA))],
-        *([None, False], ["https://id.localhost/discord", True]),
+        *(["https://id.localhost/discord", True], [None, False]),
     ),
     "discord.older-errors": (
         lambda discord: [content(discord.redeem("x" * 30, client_secret=s))["error"] for s in ("ours-secret", "wrong")],

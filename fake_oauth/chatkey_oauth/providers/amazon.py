@@ -131,6 +131,10 @@ class Imitated(Provider):
 
     # Token endpoint
 
+    def refreshable(self, request: AuthorizationRequest, *, first: bool) -> bool:
+        """Return whether the application has a secret: a public application gets no refresh token."""
+        return not request.client.is_public
+
     def token_body(self, issued: Issued, id_token: str | None) -> dict[str, Any]:
         """Remove the scope, and write the token type in lower case."""
         body = super().token_body(issued, id_token) | {"token_type": "bearer"}

@@ -12,6 +12,8 @@ Sources:
   github.com/klen/aioauth-client `aioauth_client.py`.
 - A token for the application itself belongs to the owner of the application: docs.discord.com/developers/topics/oauth2,
   "Client Credentials Grant". The refusal of a scope in this grant: github.com/discord/discord-api-docs/issues/2310.
+- The metadata has `authorization_response_iss_parameter_supported` (RFC 9207): captures of
+  discord.com/.well-known/oauth-authorization-server, read in November 2026.
 - All existing scopes: docs.discord.com/developers/topics/oauth2, "OAuth2 Scopes".
 """
 
@@ -93,7 +95,7 @@ class Imitated(Provider):
     }
     open_to_pages = frozenset({Leg.KEYS, Leg.TOKEN, Leg.PROFILE, Leg.REVOKE})
     switches = (
-        Switch("iss", False, "The callback has `iss` (RFC 9207), and the metadata says so."),
+        Switch("iss", True, "The callback has `iss` (RFC 9207), and the metadata says so."),
         Switch("short-codes", True, "A code is valid for 100 seconds, not 10 minutes."),
         Switch("older-errors", False, "An invalid code is reported as `invalid_request`, as in the past."),
         Switch("user-agent", False, "Requests without a `User-Agent` are refused by the edge with 403."),

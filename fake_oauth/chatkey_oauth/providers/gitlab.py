@@ -160,8 +160,7 @@ class Imitated(Provider):
                 "response_types_supported": ["code"],
                 "response_modes_supported": list(self.response_modes),
                 "grant_types_supported": [
-                    *("authorization_code", "client_credentials"),
-                    *("urn:ietf:params:oauth:grant-type:device_code", "refresh_token"),
+                    *("authorization_code", "client_credentials", "device_code", "refresh_token"),
                 ],
                 "token_endpoint_auth_methods_supported": ["client_secret_basic", "client_secret_post"],
                 "subject_types_supported": ["public"],

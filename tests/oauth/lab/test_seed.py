@@ -56,7 +56,7 @@ async def test_the_lab_exports_what_a_fake_can_be_started_with(
 ) -> None:
     odd = Person(id="odd", name='"\\\n\x7f\u2028ü', claims={"a b": [1, {"c": None, "d": True}], "e": "f"})
     fake.world.people.put(odd)
-    fake.world.switches.set("discord.iss", on=True)
+    fake.world.switches.set("x.rate-limit", on=True)
     fake.world.approval.account = "omar"
     fake.faults.arm(Order(fault="slow", scope=Scope(provider="oidc"), times=3, with_={"leg": "token", "seconds": 0.5}))
     fake.faults.arm(Order(fault="deny"))
@@ -67,7 +67,7 @@ async def test_the_lab_exports_what_a_fake_can_be_started_with(
     assert seed.applications == tuple(fake.world.clients.all())
     (person,) = seed.people
     assert person == Person(id="odd", name=odd.name, claims={"a b": [1, {"d": True}], "e": "f"})
-    assert (seed.switches, seed.auto_approve) == ({"discord.iss": True}, "omar")
+    assert (seed.switches, seed.auto_approve) == ({"x.rate-limit": True}, "omar")
     (order,) = seed.faults
     assert (order.fault, order.scope, order.times) == ("slow", Scope(provider="oidc"), 3)
     assert order.with_ == {"leg": "token", "seconds": 0.5}
