@@ -46,9 +46,8 @@ from chatkey_e2e.stashed import (
     marks_key,
     timings_key,
     widget_key,
-    witness_key,
 )
-from chatkey_e2e.witness import LEAKED, Witness
+from chatkey_e2e.witness import LEAKED, Witness, witness_key
 from chatkey_oauth.client import LabError
 from chatkey_peer.exits import Exit
 from chatkey_peer.peer import Peer, peer

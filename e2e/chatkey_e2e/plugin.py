@@ -31,9 +31,9 @@ from chatkey_e2e.stashed import (
     marks_key,
     timings_key,
     widget_key,
-    witness_key,
 )
 from chatkey_e2e.timings import Timings
+from chatkey_e2e.witness import witness_key
 from chatkey_peer.exits import Exit
 from chatkey_peer.redaction import redact_folder
 from chatkey_stack import browsers

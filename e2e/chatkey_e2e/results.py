@@ -16,8 +16,7 @@ from chatkey_conform.judging.transcript import MOST_STEPS, Step, frame_text, mas
 from chatkey_conform.judging.verdict import Verdict
 from chatkey_e2e import needs
 from chatkey_e2e.aim.applicable import NOT_APPLICABLE
-from chatkey_e2e.stashed import witness_key
-from chatkey_e2e.witness import LEAKED, PRIVATE_KEY, Witness
+from chatkey_e2e.witness import LEAKED, PRIVATE_KEY, Witness, witness_key
 from chatkey_oauth.client import LabError
 from chatkey_peer.redaction import Masks
 

@@ -10,13 +10,11 @@ from chatkey_e2e.aim.known import KnownFailures
 from chatkey_e2e.aim.widget import WidgetAim
 from chatkey_e2e.misbehaviour import Faults, Marks
 from chatkey_e2e.timings import Timings
-from chatkey_e2e.witness import Witness
 from chatkey_stack import browsers
 
 kept_key = pytest.StashKey[keeping.Kept]()
 found_key = pytest.StashKey[dict[str, browsers.Found]]()
 folder_key = pytest.StashKey[Path]()
-witness_key = pytest.StashKey[Witness]()
 marks_key = pytest.StashKey[Marks]()
 faults_key = pytest.StashKey[list[Faults]]()
 aim_key = pytest.StashKey[Aim]()

@@ -5,10 +5,11 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
+import pytest
 from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request
 
 from chatkey_e2e import kept
@@ -206,6 +207,9 @@ def may_be_cached(token: str) -> bool:
     claims = claims_of(token)
     is_custom = claims.get("type") == "user" and "auth_provider" not in claims.get("data", {})
     return is_custom or claims.get("type") == "identity"
+
+
+witness_key: Final = pytest.StashKey[Witness]()
 
 
 def claims_of(token: str) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from urllib.parse import quote
 from chatkey_serving.site import LOG, REQUESTS
 
 if TYPE_CHECKING:
-    from chatkey_serving.request import Invalid, Request
-    from chatkey_serving.site import App, Headers, Message, Scope, Site
+    from chatkey_serving.request import Headers, Invalid, Request
+    from chatkey_serving.site import App, Message, Scope, Site
 
 MOST_UNREAD: Final = 64 * 1024
 """How many bytes of a body may wait for the application before the connection stops reading."""

@@ -8,7 +8,7 @@ from base64 import b64encode
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from chatkey_serving.site import Headers
+from chatkey_serving.request import Headers
 
 VERSION: Final = b"13"
 LONGEST: Final = 8 * 1024

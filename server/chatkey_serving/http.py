@@ -18,7 +18,8 @@ from chatkey_serving.site import CONNECTION, LOG, reset
 from chatkey_serving.whole import WholeExchange
 
 if TYPE_CHECKING:
-    from chatkey_serving.site import Address, Headers, Scope, Site
+    from chatkey_serving.request import Headers
+    from chatkey_serving.site import Address, Scope, Site
 
 SCHEMES: Final = {"http": ("http", "https"), "websocket": ("ws", "wss")}
 """For each kind of scope, the schemes without and with TLS."""

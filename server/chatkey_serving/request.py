@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import Final
 from urllib.parse import unquote
 
 import httptools
 
-if TYPE_CHECKING:
-    from chatkey_serving.site import Headers
+Headers = list[tuple[bytes, bytes]]
 
 END: Final = b"\r\n\r\n"
 """The end of a head, and of a body in chunks."""

@@ -19,7 +19,7 @@ from chatkey_serving.dates import http_date
 
 if TYPE_CHECKING:
     from chatkey_protocol.codes import Code
-    from chatkey_serving.request import Request
+    from chatkey_serving.request import Headers, Request
 
 Message = MutableMapping[str, Any]
 Scope = dict[str, Any]
@@ -28,7 +28,6 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Any, Any, Any], Awaitable[None]]
 """An ASGI application. Frameworks declare the types of its parameters differently."""
 Answers = Callable[["Asked"], "Reply | Coroutine[Any, Any, Reply]"]
-Headers = list[tuple[bytes, bytes]]
 Address = tuple[str, int]
 
 CONNECTION: Final = "chatkey.connection"

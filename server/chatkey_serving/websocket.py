@@ -20,7 +20,8 @@ from chatkey_serving.site import CONNECTION, LOG, SAY
 
 if TYPE_CHECKING:
     from chatkey_serving.handshake import Handshake
-    from chatkey_serving.site import Headers, Message, Scope, Site
+    from chatkey_serving.request import Headers
+    from chatkey_serving.site import Message, Scope, Site
 
 MOST_UNREAD: Final = 64 * 1024
 """How many bytes may wait for the application before the connection stops reading."""

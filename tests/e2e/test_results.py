@@ -13,7 +13,7 @@ TESTS = """
 import pytest
 from types import SimpleNamespace
 from chatkey_conform.grades.business import HarnessError
-from chatkey_e2e.stashed import witness_key
+from chatkey_e2e.witness import witness_key
 
 @pytest.fixture
 def adapter():

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from chatkey_e2e import needs
-from chatkey_e2e.stashed import witness_key
+from chatkey_e2e.witness import witness_key
 
 NOT_APPLICABLE: Final = "not applicable"
 SMOKE: Final = "smoke"
