@@ -135,9 +135,9 @@ def test_a_reload_of_the_agents_page_does_not_end_the_call(
 
     agent_with_tone.page.reload()
 
-    tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
     expect(agent_with_tone.page).to_have_title(re.compile("On a call, muted"))
-    agent_with_tone.page.get_by_role("button", name="Unmute").click()
+    agent_with_tone.page.get_by_role("button", name="Unmute").click()  # the tone's AudioContext needs a click, too
+    tone.heard(agent_with_tone.page, CUSTOMER_HERTZ, timeout=WAIT)
     tone.heard(widget.page, AGENT_HERTZ, timeout=WAIT)
     expect(agent_with_tone.page.get_by_text("You are on a call.")).to_be_visible()
 
