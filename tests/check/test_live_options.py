@@ -25,7 +25,7 @@ GIVEN = Given(url=URL)
 def planned(given: Target) -> Counter[str]:
     """Return how often a run would send each request, by label."""
     made = plan(given)
-    assert {outcome.verdict for outcome in made.report.outcomes} <= {"pass", "skip"}
+    assert [o for o in made.report.outcomes if o.verdict not in {"pass", "skip"}] == []
     return Counter(request.label for request in made.requests)
 
 

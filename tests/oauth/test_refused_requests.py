@@ -94,7 +94,7 @@ GITLAB_SCOPE = "The requested scope is invalid, unknown, or malformed."
         ("facebook", PLAIN, FACEBOOK),
         ("github", PLAIN, {"error": "invalid_request", "error_description": "S256", "error_uri": "", "iss": ""}),
         ("gitlab", {"scope": "openid x"}, {"error": "invalid_scope", "error_description": GITLAB_SCOPE}),
-        ("discord", PLAIN, {"error": "invalid_request", "error_description": "S256"}),
+        ("discord", PLAIN, {"error": "invalid_request", "error_description": "S256", "iss": ""}),
         ("tiktok", {"scope": "user.info.basic,video.list"}, {"error": "invalid_scope", "error_description": ""}),
         ("tiktok", {"response_type": "token"}, {"error": "unsupported_response_type", "error_description": ""}),
         ("linkedin", {"scope": "openid r_email"}, LINKEDIN_SCOPE),

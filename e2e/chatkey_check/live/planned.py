@@ -41,7 +41,8 @@ class PlannedVisit:
     """A visit in which nothing fails. It makes the same calls to the endpoint as a real visit."""
 
     def __init__(self, calls: Calls) -> None:
-        self._calls = calls
+        self.calls = calls
+        self.token_calls: list[object] = []
         self._identity = "member"
         self.page_calls = 0
         self.elsewhere = False
@@ -52,7 +53,7 @@ class PlannedVisit:
     @property
     def state(self) -> dict[str, Any]:
         page = {"provider": None, "getToken": "", "calls": 0}
-        return {"identity": {"identity": self._identity, "uid": self._calls.token.uid}, "page": page}
+        return {"identity": {"identity": self._identity, "uid": self.calls.token.uid}, "page": page}
 
     @property
     def stored(self) -> str | None:
@@ -76,9 +77,9 @@ class PlannedVisit:
         self._identity = "visitor"
 
     def _load(self) -> None:
-        page = self._calls.target.page_url
+        page = self.calls.target.page_url
         if page is not None:
-            self._calls.fetch("the page, for the browser", page, self._calls.member)
+            self.calls.fetch("the page, for the browser", page, self.calls.member)
 
     def _call(self) -> None:
-        self._last = self._calls.ask("the widget's call, in the browser", self._calls.member)
+        self._last = self.calls.ask("the widget's call, in the browser", self.calls.member)

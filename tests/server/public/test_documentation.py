@@ -50,7 +50,7 @@ async def test_it_names_the_parameters_as_the_contract_does(document: dict[str, 
         MEMBER_TOKEN_PATH: [provider, ("auth", "query", True), ("jkt", "query", True)],
         OAUTH_START_PATH: [
             *(provider, social, ("origin", "query", True)),
-            *(("jkt", "query", False), ("nonce", "query", False)),
+            *((name, "query", False) for name in ("jkt", "nonce", "prompt")),
         ],
         OAUTH_CALLBACK_PATH: [social, *((name, "query", False) for name in ("state", "code", "iss", "error"))],
         ASSET: [("name", "path", True)],
