@@ -19,6 +19,7 @@ SCRIPT: Final = """
     const oscillator = new OscillatorNode(context, { frequency: hertz });
     oscillator.connect(sink);
     oscillator.start();
+    addEventListener("click", () => context.resume(), true); // a reloaded page may only start it in a click
     await context.resume();
     return sink.stream;
   };

@@ -160,7 +160,7 @@ export class Call {
     this.asked = id;
     this.offered = null;
     await this.microphone;
-    if (this.isOver || !this.stream) return;
+    if (this.isOver || !this.stream || id !== this.asked) return;
     this.expect(CONNECT_MS);
     this.given = [];
     this.peer?.close();
@@ -168,8 +168,12 @@ export class Call {
     for (const track of this.stream.getTracks()) peer.addTrack(track, this.stream);
     peer.addEventListener("track", ({ track }) => this.play(track));
     peer.addEventListener("connectionstatechange", () => this.changed(peer));
-    await peer.setLocalDescription();
-    await gathered(peer);
+    try {
+      await peer.setLocalDescription();
+      await gathered(peer);
+    } catch (error) {
+      if (peer === this.peer) throw error; // otherwise a newer question has closed it
+    }
     if (peer !== this.peer || !peer.localDescription) return;
     if (peer.localDescription.sdp.length > SDP_CHARS) return this.fail(UNCONNECTED);
     this.nonce = token();
