@@ -307,8 +307,8 @@ class WidgetPage:
         self.part("call").click()
         self.wait_for_call("ringing")
 
-    def wait_for_call(self, state: Literal["ringing", "active", "ended"]) -> None:
-        """Wait until the panel shows that the call is ringing, active or ended."""
+    def wait_for_call(self, state: Literal["ringing", "active", "ended", "elsewhere"]) -> None:
+        """Wait until the panel shows that the call is ringing, active, ended, or in another tab."""
         expect(self.part("call-bar").and_(self.page.locator(f'[data-state="{state}"]'))).to_be_visible()
 
     def social_button(self, social: str) -> Locator:

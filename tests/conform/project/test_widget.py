@@ -41,7 +41,7 @@ def test_two_tabs_hear_each_other(shop: ShopPage, context: BrowserContext, busin
 
     assert other.lines(1) == ["from the first tab"]
     one.call()
-    other.wait_for_call("ringing")
+    other.wait_for_call("elsewhere")
 
 
 def test_an_agent_answers_and_ends_a_call(shop: ShopPage, clerk: Clerk) -> None:
