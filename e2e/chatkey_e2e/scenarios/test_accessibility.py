@@ -145,7 +145,7 @@ def test_axe_finds_nothing_serious_in_the_agents_panel(
 def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
     page: Page, stack: Stack, new_context: NewContext, business: Business, social: str
 ) -> None:
-    """axe must find no serious problem on the lab's pages, in a login's timeline, or on the page for device codes."""
+    """axe must find no serious problem on the lab's pages or in a login's timeline."""
     shop = ShopPage(new_context().new_page(), business)
     shop.open().sign_in_with(social).approve()
     shop.widget.wait_for("member")
@@ -153,8 +153,6 @@ def test_axe_finds_nothing_serious_in_the_fake_providers_lab(
         f"{stack.provider.browser_url}/",
         f"{stack.provider.browser_url}/lab/",
         stack.provider_lab.page_of(stack.provider_lab.flows()[0].id),
-        f"{stack.provider.browser_url}/github/login/device",
-        f"{stack.provider.browser_url}/github/login/device?user_code=0000-0000",
     ]
 
     pages = {}
