@@ -102,6 +102,21 @@ def test_the_sound_ends_when_the_customer_logs_out(
 
 @pytest.mark.needs("kit")
 @pytest.mark.contract("D-22/ends")
+def test_the_sound_ends_when_the_agent_signs_out(
+    shop_with_tone: ShopPage, agent_with_tone: AgentPage, report: Report
+) -> None:
+    """After the agent has signed out, the customer must hear nothing, and the call must be over."""
+    widget = shop_with_tone.open()
+    talk(widget, agent_with_tone, widget.uid)
+
+    sign_out = agent_with_tone.page.get_by_role("button", name="Sign out").click
+    report("milliseconds_sign_out", round(silence(widget.page, sign_out)))
+
+    widget.wait_for_call("ended")
+
+
+@pytest.mark.needs("kit")
+@pytest.mark.contract("D-22/ends")
 def test_a_muted_microphone_stays_muted_after_a_reload_and_the_launcher_says_so(
     shop_with_tone: ShopPage, agent_with_tone: AgentPage
 ) -> None:

@@ -170,6 +170,17 @@ test("the local network is named as the cause if a candidate was dropped and the
   }
 });
 
+test("a candidate that comes after the answer is compared, too", async () => {
+  const page = await accepted();
+  await negotiate(page, { sdp: `fingerprint ${FINGERPRINT}` });
+  page.media.permission = "denied";
+
+  await signal(page, { action: "candidate", candidate: CANDIDATE });
+  await wait(page, 15_000);
+
+  assert.match(page.$("problem").textContent, /local network/);
+});
+
 // microphone and speaker
 
 test("the call ends with the reason for which there is no microphone", async () => {
@@ -257,6 +268,15 @@ test("another microphone is used in the call that goes on, and stays muted", asy
   assert.deepEqual([track.deviceId, track.enabled, page.media.peer.senders[0].track], ["headset", false, track]);
   assert.deepEqual([former.isStopped, ends(page)], [true, 0]);
   assert.deepEqual(choices(page, "microphone"), ["Built-in", "*Headset"]);
+});
+
+test("another speaker is used", async () => {
+  const page = await withDevices();
+
+  await choose(page, "speaker", "headset");
+
+  assert.equal(page.media.audio.sinkId, "headset");
+  assert.deepEqual(choices(page, "speaker"), ["Speakers", "*Headset"]);
 });
 
 test("a microphone that cannot be used does not end the call", async () => {
