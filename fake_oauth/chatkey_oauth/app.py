@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from chatkey_oauth.clock import Clock
 from chatkey_oauth.engine.asgi import call_of, live, read_body, send_answer
-from chatkey_oauth.engine.call import Call
 from chatkey_oauth.engine.http import Answer, text_answer
 from chatkey_oauth.fake import Fake
 from chatkey_oauth.settings import Settings
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from chatkey_lab.guard import LabRules
     from chatkey_oauth.engine.asgi import Receive, Scope, Send
+    from chatkey_oauth.engine.call import Call
     from chatkey_oauth.lab.api import Control
     from chatkey_serving.site import Asked
 
@@ -47,13 +47,11 @@ class App(Fake):
             await send({"type": "websocket.close", "code": 1000, "reason": None})
             return
         body = await read_body(receive, MOST_BYTES)
-        call = call_of(scope, body or b"")
         if body is None:
             answer = TOO_LARGE
-        elif self._is_for_lab(call):
-            answer = await self._control(scope, call)
         else:
-            answer = self._provide(call)
+            call = call_of(scope["method"], scope["path"], scope["query_string"], scope["headers"], body)
+            answer = await self._control(scope, call) if self._is_for_lab(call) else self._provide(call)
         if answer.cut:
             raise ConnectionAbortedError("A fault cuts this response off, but this server cannot cut connections.")
         if answer.delay != 0:
@@ -63,8 +61,7 @@ class App(Fake):
     def respond(self, asked: Asked) -> Answer | Coroutine[Any, Any, Answer]:
         """Answer a request. The answer of the lab must be awaited."""
         request = asked.request
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
-        call = Call(request.method.decode(), request.path, request.query.decode("ascii"), headers, bytes(asked.body))
+        call = call_of(request.method.decode(), request.path, request.query, request.headers, bytes(asked.body))
         return self._control(asked.scope, call) if self._is_for_lab(call) else self._provide(call)
 
     def _is_for_lab(self, call: Call) -> bool:

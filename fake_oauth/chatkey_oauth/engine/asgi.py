@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from chatkey_oauth.engine.call import Call
@@ -17,10 +17,9 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 
-def call_of(scope: Scope, body: bytes) -> Call:
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    query = scope["query_string"].decode("ascii", "surrogateescape")
-    return Call(scope["method"], scope["path"], query, headers, body)
+def call_of(method: str, path: str, query: bytes, headers: Iterable[tuple[bytes, bytes]], body: bytes) -> Call:
+    text = {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
+    return Call(method, path, query.decode("ascii", "surrogateescape"), text, body)
 
 
 async def read_body(receive: Receive, most: int) -> bytes | None:
