@@ -251,10 +251,10 @@ def _elsewhere() -> Iterator[tuple[str, ...]]:
 
 
 def _later() -> Iterator[tuple[str, ...]]:
-    yield "added on", "cases"
+    yield "added on", "case"
     yield "---", "---"
     for date, entries in later().items():
-        yield date, ", ".join(f"`{entry}`" for entry in entries)
+        yield from ((date, f"`{entry}`") for entry in entries)
 
 
 INCLUDES: Final = {
