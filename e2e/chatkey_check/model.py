@@ -223,7 +223,7 @@ class Report:
     waited: float
     """How many of the `seconds` were spent in deliberate waits."""
     sent: Mapping[str, int]
-    """The lines of the list of what a run sends, each with the number of requests that it allowed."""
+    """What a run may send, line by line, each with the number of requests that it allowed."""
     skew: float | None
     """Seconds by which the endpoint's clock is ahead of ours. None if the endpoint sent no usable `Date`."""
     outcomes: tuple[Outcome, ...]

@@ -1,4 +1,4 @@
-"""Keys of pytest's stash, in which hooks keep objects for later hooks of a run or a test."""
+"""Keys of pytest's stash, in which hooks keep objects for later hooks. The witness has its key beside its class."""
 
 from pathlib import Path
 

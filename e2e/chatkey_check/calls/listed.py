@@ -1,4 +1,4 @@
-"""The closed list of what a run sends. It is known before the run starts, and the run can send nothing else."""
+"""Lists everything that a run may send, before it starts. It can send nothing else."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Invocation:
         return replace(self, target=logged_in(self.target))
 
     def plan(self) -> Exit:
-        """Print the list of what a run may send, and every request of one without failures. Send nothing."""
+        """Print what a run may send, and every request of a run without failures. Send nothing."""
         made, screen = plan(self.target, self._selection), Screen(sys.stdout)
         screen.say("A run sends these requests and no other, except where answers redirect it:\n")
         for line in listed(self.target):

@@ -1,4 +1,4 @@
-"""Records what the endpoints of the self-test receive, to compare it with the list of what a run may send."""
+"""Records what the endpoints of the self-test receive, to compare it with what a run may send."""
 
 from __future__ import annotations
 
